@@ -8,7 +8,7 @@
 use divan::Bencher;
 use std::sync::{LazyLock, Mutex};
 use tempfile::TempDir;
-use tidings_keyspace::{Batch, Order, Query, Store, StoreOptions};
+use tidings_keyspace::{Batch, Order, Store, StoreOptions, read};
 use tidings_testing::redis_server::RedisServer;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -96,33 +96,26 @@ fn filled_store(url: &str) -> Store {
 fn logged_in_front_page(bencher: Bencher<'_, '_>, engine: &str) {
     let store = store(engine);
     bencher.bench(|| {
-        let mut query = Query::new();
-        query.hash("user:7");
-        for id in NEWS - PAGE..NEWS {
-            query.hash(format!("news:{id}"));
-            query.scores(format!("news.up:{id}"), ["7"]);
-            query.scores(format!("news.down:{id}"), ["7"]);
-        }
-        RUNTIME.block_on(store.query(query)).unwrap()
+        let story = |id| {
+            let votes = ["up", "down"].map(|way| read::scores(format!("news.{way}:{id}"), ["7"]));
+            (read::hash(format!("news:{id}")), votes)
+        };
+        let stories: Vec<_> = (NEWS - PAGE..NEWS).map(story).collect();
+        RUNTIME.block_on(store.fetch((read::hash("user:7"), stories))).unwrap()
     });
 }
 
 #[divan::bench(args = ENGINES)]
 fn thread_of_500_comments(bencher: Bencher<'_, '_>, engine: &str) {
     let store = store(engine);
-    bencher.bench(|| {
-        let mut query = Query::new();
-        query.hash("thread:comment:1");
-        RUNTIME.block_on(store.query(query)).unwrap()
-    });
+    bencher.bench(|| RUNTIME.block_on(store.fetch(read::hash("thread:comment:1"))).unwrap());
 }
 
 fn ranking(bencher: Bencher<'_, '_>, engine: &str, offset: u64) {
     let store = store(engine);
     bencher.bench(|| {
-        let mut query = Query::new();
-        query.sorted_range("news.top", Order::Descending, offset, 30);
-        RUNTIME.block_on(store.query(query)).unwrap()
+        let page = read::sorted_range("news.top", Order::Descending, offset, 30);
+        RUNTIME.block_on(store.fetch(page)).unwrap()
     });
 }
 

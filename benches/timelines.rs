@@ -21,7 +21,7 @@ use tidings_domain::values::cursor::Window;
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::TweetText;
 use tidings_keyspace::{
-    Addition, Batch, EngineClock, Order, Query, SetRead, ShardedSets, Store, StoreOptions, read,
+    Addition, Batch, EngineClock, Order, SetRead, ShardedSets, Store, StoreOptions, read,
 };
 use tidings_testing::redis_server::{RedisCluster, RedisServer};
 use tidings_testing::server::actor;
@@ -270,9 +270,11 @@ async fn last_follower_waits(site: &Arc<Site>, author: u64, followers: u64) -> D
         let begun = Instant::now();
         let tweet = post_tweet(site, now(), actor(&author), &text()).await.unwrap().id;
         loop {
-            let mut query = Query::new();
-            let home = query.sorted_range(format!("user:{last}:home_timeline"), Order::Descending, 0, 1);
-            let home = site.store.query(query).await.unwrap().take(home);
+            let home = site
+                .store
+                .fetch(read::sorted_range(format!("user:{last}:home_timeline"), Order::Descending, 0, 1))
+                .await
+                .unwrap();
             if home.first().is_some_and(|(id, _)| *id == tweet.to_string()) {
                 break;
             }

@@ -7,8 +7,8 @@ use crate::cli::terminal::progress_bar;
 use crate::config::Config;
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::home_servers;
 use tidings_domain::migrations::{self, Migration, StoreState};
@@ -49,7 +49,7 @@ impl Progress {
     fn advance(&self, done: u64, total: u64) {
         self.bar.set_length(total.max(done));
         self.bar.set_position(done);
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said.lock();
         if said.told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             said.told = Some(Instant::now());
             (self.tell)(&format!("{}: {done} of {total}", self.what));

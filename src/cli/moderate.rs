@@ -7,6 +7,7 @@ use crate::mail::Mailer;
 use anyhow::bail;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serde::Serialize;
 use std::sync::Arc;
 use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::{self, ModerationRequest, erasing};
@@ -30,7 +31,7 @@ const UNDO: &str = "undo";
 /// `tidings moderate ACTION KIND ID --as NAME --reason TEXT` does what a moderator does on the
 /// site, and `tidings moderate undo ID --as NAME --reason TEXT` undoes it. Prints the number of
 /// the line in the moderation log. docs/api.md says what each action takes (POST /api/moderate).
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(allow_missing_positional = true)]
 pub struct ModerateCommand {
     /// The action.
@@ -43,6 +44,7 @@ pub struct ModerateCommand {
     id: String,
     /// The moderator or administrator who acts.
     #[arg(long = "as", value_name = "NAME")]
+    #[serde(skip)]
     moderator: String,
     /// Why. Everybody can read it in the log, except for a note. keep and approve need none.
     #[arg(long, value_name = "TEXT")]
@@ -100,23 +102,11 @@ impl ModerateCommand {
     /// The fields, read as those of the call of the same name.
     fn asked(&self) -> Result<Asked, RequestError> {
         let is_undo = self.action == UNDO;
-        let id = if is_undo { "moderation_id" } else { "id" };
-        let given = [
-            ("action", Some(&self.action)),
-            ("kind", self.kind.as_ref()),
-            (id, Some(&self.id)),
-            ("reason", self.reason.as_ref()),
-            ("hours", self.hours.as_ref()),
-            ("days", self.days.as_ref()),
-            ("into", self.into.as_ref()),
-            ("title", self.title.as_ref()),
-            ("topics", self.topics.as_ref()),
-            ("url", self.url.as_ref()),
-            ("confirm", self.confirm.as_ref()),
-        ];
         let mut form = Serializer::new(String::new());
-        for (name, value) in given {
-            value.map(|value| form.append_pair(name, value));
+        for (name, value) in serde_json::to_value(self).unwrap_or_default().as_object().into_iter().flatten()
+        {
+            let name = if is_undo && name == "id" { "moderation_id" } else { name };
+            value.as_str().map(|value| form.append_pair(name, value));
         }
         if self.anonymous {
             form.append_pair("anonymous", "1");

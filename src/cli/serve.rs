@@ -193,23 +193,27 @@ fn app(
 async fn prepare(app: &App, config: &Config) {
     // It was not known what the site is called if the store was away.
     app.brand().await;
-    let (bans, accounts) = (app.site.clone(), app.site.clone());
-    tokio::spawn(supervise("bans at the start", Policy::UntilDone, move || finish_bans(bans.clone())));
-    tokio::spawn(supervise("completion at the start", Policy::UntilDone, move || {
-        complete_lamer_news(accounts.clone())
-    }));
-    let unattended = app.site.clone();
-    tokio::spawn(supervise("first administrator", Policy::UntilDone, move || {
-        announce_first_administrator(unattended.clone())
-    }));
-    let compacted = app.clone();
-    tokio::spawn(supervise("compaction", Policy::Forever, move || compaction::watch(compacted.clone())));
+    let site = &app.site;
+    begin("bans at the start", Policy::UntilDone, site, finish_bans);
+    begin("completion at the start", Policy::UntilDone, site, complete_lamer_news);
+    begin("first administrator", Policy::UntilDone, site, announce_first_administrator);
+    begin("compaction", Policy::Forever, app, compaction::watch);
     if let Some(schedule) = Schedule::of(&config.backup) {
-        let site = app.site.clone();
-        tokio::spawn(supervise("backups", Policy::Forever, move || {
-            schedule::run(site.clone(), schedule.clone(), EngineClock::System)
-        }));
+        begin("backups", Policy::Forever, site, move |site| {
+            schedule::run(site, schedule.clone(), EngineClock::System)
+        });
     }
+}
+
+/// Starts supervised work on something.
+fn begin<On: Clone + Send + 'static, Work: Future<Output = ()> + Send + 'static>(
+    name: &'static str,
+    policy: Policy,
+    on: &On,
+    work: impl Fn(On) -> Work + Send + 'static,
+) {
+    let on = on.clone();
+    tokio::spawn(supervise(name, policy, move || work(on.clone())));
 }
 
 /// Lets the process open as many files as it is allowed to. Returns how many connections

@@ -8,13 +8,14 @@
 use crate::backup::disk::NewFile;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, TermLike};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most bytes of one call, and of its answer.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -204,7 +205,7 @@ impl Terminal {
     }
 
     fn call(&self, call: Call) -> io::Result<Vec<u8>> {
-        (self.0.answer.lock().unwrap_or_else(PoisonError::into_inner))(call)
+        (self.0.answer.lock())(call)
     }
 
     /// The named file, or standard input.

@@ -133,8 +133,8 @@ const NETWORKS: ValueKind =
 /// A rate that zero switches off.
 const RATE: ValueKind =
     ValueKind::Limit("a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit");
-const KARMA: ValueKind = ValueKind::Signed { least: -1_000_000_000, most: 1_000_000_000 };
-const KARMA_COST: ValueKind = ValueKind::Signed { least: 0, most: 1_000_000_000 };
+const KARMA: ValueKind = ValueKind::Whole { unit: "", least: -1_000_000_000, most: 1_000_000_000 };
+const KARMA_COST: ValueKind = ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 };
 
 settings! {
     sections {
@@ -327,7 +327,7 @@ settings! {
             take_back_seconds: LIMIT, "How long a vote can be taken back, in seconds; 0 = never.";
         }
         ranking: RankingRules {
-            log_start: ValueKind::Signed { least: 0, most: 1_000_000_000 },
+            log_start: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "Half of all votes, up and down, above which the logarithmic bonus starts.";
             log_factor: ValueKind::Decimal { least: 0.0, most: 1_000_000.0 }, "Factor of the logarithmic bonus.";
             age_padding_seconds: ValueKind::Whole { unit: " of seconds", least: 1, most: TEN_YEARS },

@@ -51,21 +51,14 @@ pub(super) enum ValueKind {
     Secret,
     /// True or false.
     Switch,
-    /// A whole number that is never negative.
+    /// A whole number.
     Whole {
         /// The unit that is counted, as it follows "a whole number".
         unit: &'static str,
         /// The smallest.
-        least: u64,
-        /// The greatest.
-        most: u64,
-    },
-    /// A whole number.
-    Signed {
-        /// The smallest.
         least: i64,
         /// The greatest.
-        most: i64,
+        most: u64,
     },
     /// A [`SearchLanguage`].
     SearchLanguage,
@@ -95,7 +88,6 @@ impl ValueKind {
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
             Self::Switch => "true or false".to_owned(),
             Self::Whole { unit, least, most } => format!("a whole number{unit} from {least} to {most}"),
-            Self::Signed { least, most } => format!("a whole number from {least} to {most}"),
             Self::Decimal { least, most } => format!("a number from {least} to {most}"),
         }
     }
@@ -105,13 +97,11 @@ impl ValueKind {
         use toml::Value;
         match (self, value) {
             (Self::Switch, Value::Boolean(switch)) => Some(switch.to_string()),
-            (Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, Value::Integer(number)) => {
-                Some(number.to_string())
-            }
+            (Self::Whole { .. } | Self::Decimal { .. }, Value::Integer(number)) => Some(number.to_string()),
             // It is switched off in the same way as limits that are numbers.
             (Self::Limit(_), Value::Integer(0)) => Some("0".to_owned()),
             (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
-            (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
+            (Self::Switch | Self::Whole { .. } | Self::Decimal { .. }, _) => None,
             (_, Value::String(text)) => Some(text.clone()),
             (Self::Words(..) | Self::List(_), Value::Array(values)) => {
                 let values: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
@@ -136,8 +126,7 @@ impl ValueKind {
     pub(super) fn shown(&self, text: &str) -> String {
         let number = match self {
             Self::Switch => Some(text.to_owned()),
-            Self::Whole { .. } => u64::from_text(text, self).map(|number| number.to_string()),
-            Self::Signed { .. } => i64::from_text(text, self).map(|number| number.to_string()),
+            Self::Whole { .. } => i128::from_text(text, self).map(|number| number.to_string()),
             Self::Decimal { .. } => {
                 f64::from_text(text, self).map(|number| toml::Value::Float(number).to_string())
             }
@@ -218,14 +207,12 @@ read_from_text! {
     Mailbox: |text, _| text.parse().ok().filter(|_| !text.chars().any(char::is_control));
     LogFormat: |text, _| text.parse().ok();
     MailTls: |text, _| text.parse().ok();
-    u64: |text, kind| match kind {
-        ValueKind::Whole { least, most, .. } => between(text, *least, *most),
+    i128: |text, kind| match kind {
+        ValueKind::Whole { least, most, .. } => between(text, (*least).into(), (*most).into()),
         _ => None,
     };
-    i64: |text, kind| match kind {
-        ValueKind::Signed { least, most } => between(text, *least, *most),
-        _ => None,
-    };
+    u64: |text, kind| i128::from_text(text, kind)?.try_into().ok();
+    i64: |text, kind| i128::from_text(text, kind)?.try_into().ok();
     f64: |text, kind| match kind {
         ValueKind::Decimal { least, most } => between(text, *least, *most),
         _ => None,

@@ -26,61 +26,68 @@ pub enum MailError {
     },
 }
 
-/// Faults of a connection by a part of the library's message, with the remedy. The last two are its own.
-const TROUBLES: [(&str, &str, &str); 14] = [
+/// Faults of a connection by parts of the messages of the library and the system, with the remedy.
+const TROUBLES: [(&[&str], &str, &str); 13] = [
     (
-        "UnknownIssuer",
+        &["UnknownIssuer"],
         "has a certificate of an authority that this machine does not trust",
         "install the certificate of the authority in the system, or name its file in SSL_CERT_FILE",
     ),
     (
-        "CaUsedAsEndEntity",
+        &["CaUsedAsEndEntity"],
         "has a certificate that is one of an authority, often one that the relay has signed itself",
         "give the relay a certificate of its own, and install that of the authority in the system",
     ),
     (
-        "not valid for name",
+        &["not valid for name", "NotValidForName"],
         "has a certificate for another name",
         "set mail.relay to a name that is in the certificate",
     ),
     (
-        "NotValidForName",
-        "has a certificate for another name",
-        "set mail.relay to a name that is in the certificate",
+        &["xpired"],
+        "has a certificate that has expired",
+        "have it renewed, and check the clock of this machine",
     ),
-    ("xpired", "has a certificate that has expired", "have it renewed, and check the clock of this machine"),
-    ("not valid yet", "has a certificate that is not valid yet", "check the clock of this machine"),
-    ("NotValidYet", "has a certificate that is not valid yet", "check the clock of this machine"),
     (
-        "invalid peer certificate",
+        &["not valid yet", "NotValidYet"],
+        "has a certificate that is not valid yet",
+        "check the clock of this machine",
+    ),
+    (
+        &["invalid peer certificate"],
         "has a certificate that cannot be used",
         "give it one of a known authority for its name",
     ),
     (
-        "corrupt message",
+        &["corrupt message"],
         "does not speak TLS where it must",
         "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
     ),
     (
-        "handshake eof",
+        &["handshake eof"],
         "ended the connection when TLS was to begin",
         "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
     ),
     (
-        "fatal alert",
+        &["fatal alert"],
         "refuses this TLS connection",
         "it must speak TLS 1.2 or 1.3; the log of the relay says more",
     ),
-    ("peer ", "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
+    (&["peer "], "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
     (
-        "No compatible authentication mechanism",
+        &["No compatible authentication mechanism"],
         "offers no login with a password",
         "check the port in mail.relay, usually 587, or remove mail.username",
     ),
     (
-        "incomplete",
+        &["incomplete"],
         "ended the connection before it had answered",
         "check the port in mail.relay; the log of the relay may say more",
+    ),
+    (
+        &["failed to lookup address"],
+        "is not found: its name has no address",
+        "check the name in mail.relay, and the name servers of this machine",
     ),
 ];
 /// Faults of the network by the kind of the system's error, with the remedy.
@@ -106,8 +113,6 @@ const NETWORK_TROUBLES: [(&[ErrorKind], &str, &str); 3] = [
         "check the port in mail.relay; the log of the relay may say more",
     ),
 ];
-/// A part of the system's message for a name without an address.
-const LOOKUP: &str = "failed to lookup address";
 /// Status codes that are final, and say that there is no such mailbox (RFC 5321).
 const NO_MAILBOX: [u16; 3] = [550, 551, 553];
 /// Status codes of a refused login (RFC 4954).
@@ -172,7 +177,8 @@ fn of_connection(to: &str, error: &lettre::transport::smtp::Error, reason: &str)
     }
     // "Connection reset by peer" is no fault of TLS.
     let is_reset = kind_of(error) == Some(ErrorKind::ConnectionReset);
-    let known = TROUBLES.iter().find(|(part, ..)| !is_reset && has_source(error, part));
+    let is_of = |parts: &[&str]| !is_reset && parts.iter().any(|part| has_source(error, part));
+    let known = TROUBLES.iter().find(|(parts, ..)| is_of(parts));
     let known = known.map(|(_, trouble, remedy)| (*trouble, *remedy));
     let trouble = if let Some((trouble, remedy)) = known.or_else(|| of_network(error)) {
         format!("{trouble}; {remedy}")
@@ -224,12 +230,6 @@ impl From<MailError> for SendError {
 
 /// A fault of the network, with the remedy.
 fn of_network(error: &lettre::transport::smtp::Error) -> Option<(&'static str, &'static str)> {
-    if has_source(error, LOOKUP) {
-        return Some((
-            "is not found: its name has no address",
-            "check the name in mail.relay, and the name servers of this machine",
-        ));
-    }
     let kind = kind_of(error)?;
     let (_, trouble, remedy) = NETWORK_TROUBLES.iter().find(|(kinds, ..)| kinds.contains(&kind))?;
     Some((trouble, remedy))

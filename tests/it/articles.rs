@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
-use tidings_keyspace::{Expiry, Query};
+use tidings_keyspace::{Expiry, read};
 
 use crate::client::{Client, ok, refused};
 use crate::pages::{error_message, page};
@@ -22,9 +22,7 @@ fn score(posted: u64, votes: u64) -> f64 {
 }
 
 async fn members(server: &Server, key: &str) -> BTreeSet<String> {
-    let mut query = Query::new();
-    let members = query.members(key);
-    server.store().query(query).await.unwrap().take(members).into_iter().collect()
+    server.store().fetch(read::members(key)).await.unwrap().into_iter().collect()
 }
 
 fn set(members: &[&str]) -> BTreeSet<String> {

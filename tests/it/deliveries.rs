@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tidings_keyspace::{Batch, Order, Query, Store, StoreOptions};
+use tidings_keyspace::{Batch, Order, Store, StoreOptions, read};
 
 use crate::client::{Client, ok};
 use crate::program::{Program, open_again};
@@ -93,9 +93,7 @@ pub(super) async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>)
 pub(super) async fn wait_for_jobs(store: &Store) {
     let deadline = Instant::now() + TIMEOUT;
     loop {
-        let mut query = Query::new();
-        let jobs = query.sorted_count("timeline:jobs");
-        let jobs = store.query(query).await.unwrap().take(jobs);
+        let jobs = store.fetch(read::sorted_count("timeline:jobs")).await.unwrap();
         if jobs == 0 {
             return;
         }
@@ -106,26 +104,18 @@ pub(super) async fn wait_for_jobs(store: &Store) {
 
 /// Whether jobs are left: a server that was killed now was killed in the middle of one.
 pub(super) async fn has_jobs(store: &Store) -> bool {
-    let mut query = Query::new();
-    let jobs = query.sorted_count("timeline:jobs");
-    store.query(query).await.unwrap().take(jobs) > 0
+    store.fetch(read::sorted_count("timeline:jobs")).await.unwrap() > 0
 }
 
 /// Every follower has every tweet, once, and nothing else.
 async fn check(store: &Store, tweets: &BTreeSet<u64>) {
     let expected: Vec<String> = tweets.iter().map(ToString::to_string).collect();
     for chunk in (AUTHOR..=AUTHOR + FOLLOWERS).collect::<Vec<_>>().chunks(1_000) {
-        let mut query = Query::new();
-        let homes: Vec<_> = chunk
-            .iter()
-            .map(|user| {
-                let key = format!("user:{user}:home_timeline");
-                (user, query.sorted_range(key, Order::Ascending, 0, u64::MAX))
-            })
-            .collect();
-        let mut answers = store.query(query).await.unwrap();
-        for (user, home) in homes {
-            let mut home: Vec<String> = answers.take(home).into_iter().map(|(id, _)| id).collect();
+        let home =
+            |user| read::sorted_range(format!("user:{user}:home_timeline"), Order::Ascending, 0, u64::MAX);
+        let homes = store.fetch(chunk.iter().map(home).collect::<Vec<_>>()).await.unwrap();
+        for (user, home) in chunk.iter().zip(homes) {
+            let mut home: Vec<String> = home.into_iter().map(|(id, _)| id).collect();
             home.sort_by_key(|id| id.parse::<u64>().unwrap());
             assert_eq!(home, expected, "user {user}");
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidings_domain::home_servers;
-use tidings_keyspace::{Addition, Batch, Query, SetRead, ShardedSets, Store, StoreOptions, read};
+use tidings_keyspace::{Addition, Batch, SetRead, ShardedSets, Store, StoreOptions, read};
 
 use crate::client::Client;
 use crate::deliveries::{
@@ -120,9 +120,11 @@ async fn kills_of_servers_and_of_a_master_lose_no_delivery() {
             assert_eq!(home, tweets, "user {user}");
         }
     }
-    let mut query = Query::new();
-    let left = query.sorted_count(format!("user:{}:home_timeline", AUTHOR + 1));
-    assert_eq!(store.query(query).await.unwrap().take(left), 0, "the store has a home timeline");
+    assert_eq!(
+        store.fetch(read::sorted_count(format!("user:{}:home_timeline", AUTHOR + 1))).await.unwrap(),
+        0,
+        "the store has a home timeline"
+    );
 }
 
 /// People who post, follow, unfollow and delete until they are told to stop.

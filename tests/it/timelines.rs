@@ -27,7 +27,7 @@ use tidings_domain::values::ids::{ModerationId, TweetId};
 use tidings_domain::values::moderation::{Reason, Thing};
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::{NewPassword, TweetText, Username};
-use tidings_keyspace::{Batch, EngineClock, Order, Query, SetRead, Store, StoreOptions};
+use tidings_keyspace::{Batch, EngineClock, Order, SetRead, Store, StoreOptions, read};
 
 use crate::redis_server::{RedisCluster, RedisServer};
 use crate::server::actor;
@@ -137,9 +137,7 @@ impl World {
         let name = |user: u64| Username::parse(&name_of(user)).unwrap();
         let start = Moment(now).timestamp();
         add_account_with_password(first, start, &name(1), &password).await.unwrap();
-        let mut query = Query::new();
-        let hash = query.hash_fields("user:1", ["password"]);
-        let hash = store.query(query).await.unwrap().take(hash)[0].clone().unwrap();
+        let hash = store.fetch(read::hash_fields("user:1", ["password"])).await.unwrap()[0].clone().unwrap();
         for user in 2..=MODERATOR {
             add_account(first, start, &name(user)).await.unwrap();
         }
@@ -346,9 +344,13 @@ impl World {
     /// How many entries a stored home timeline has where home timelines are now; `None` if it is elsewhere.
     async fn home_count(&self, user: u64) -> Option<u64> {
         let key = format!("user:{user}:home_timeline");
-        let mut query = Query::new();
-        let at = query.hash_fields(format!("user:{user}"), ["home_at"]);
-        let at = self.site().store.query(query).await.unwrap().take(at).remove(0);
+        let at = self
+            .site()
+            .store
+            .fetch(read::hash_fields(format!("user:{user}"), ["home_at"]))
+            .await
+            .unwrap()
+            .remove(0);
         let url = &self.places[self.place];
         if url.is_empty() {
             return Some(self.count(&key).await).filter(|_| at.is_none());
@@ -362,9 +364,7 @@ impl World {
     }
 
     async fn count(&self, key: &str) -> u64 {
-        let mut query = Query::new();
-        let count = query.sorted_count(key);
-        self.site().store.query(query).await.unwrap().take(count)
+        self.site().store.fetch(read::sorted_count(key)).await.unwrap()
     }
 
     /// How many differences a check finds, and does not mend.
@@ -488,13 +488,9 @@ impl World {
     /// Reads the tweets and follows from the store, which knows the order of concurrent ones.
     async fn read_back(&mut self) {
         let store = self.site().store.clone();
-        let mut query = Query::new();
-        let last = query.string("tweet:ids");
-        let last: u64 = store.query(query).await.unwrap().take(last).unwrap().parse().unwrap();
+        let last: u64 = store.fetch(read::string("tweet:ids")).await.unwrap().unwrap().parse().unwrap();
         for id in 1..=last {
-            let mut query = Query::new();
-            let tweet = query.hash(format!("tweet:{id}"));
-            let tweet = store.query(query).await.unwrap().take(tweet);
+            let tweet = store.fetch(read::hash(format!("tweet:{id}"))).await.unwrap();
             if let (Some(author), Some(time)) = (tweet.get("user_id"), tweet.get("created_at")) {
                 let time = time.parse::<f64>().unwrap() * 1_000.0;
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -502,9 +498,11 @@ impl World {
             }
         }
         for reader in 1..=USERS {
-            let mut query = Query::new();
-            let followings = query.sorted_range(format!("user:{reader}:followings"), Order::Ascending, 0, 99);
-            for (author, _) in store.query(query).await.unwrap().take(followings) {
+            for (author, _) in store
+                .fetch(read::sorted_range(format!("user:{reader}:followings"), Order::Ascending, 0, 99))
+                .await
+                .unwrap()
+            {
                 self.follows.insert((reader, author.parse().unwrap()));
             }
         }
@@ -512,10 +510,9 @@ impl World {
 
     async fn release_leases(&self) {
         let store = &self.site().store;
-        let mut query = Query::new();
-        let jobs = query.sorted_range("timeline:jobs", Order::Ascending, 0, 9_999);
         let mut batch = Batch::new();
-        for (job, _) in store.query(query).await.unwrap().take(jobs) {
+        let jobs = read::sorted_range("timeline:jobs", Order::Ascending, 0, 9_999);
+        for (job, _) in store.fetch(jobs).await.unwrap() {
             batch.delete_field("queue:leases", job);
         }
         store.commit(batch).await.unwrap();
@@ -580,9 +577,7 @@ async fn a_repair_delivers_tweets_of_authors_below_the_pull_limit_again() {
     assert_eq!(world.seen(1).await, world.expected(1));
     assert_eq!(world.differences(true).await, 0);
     assert_eq!(world.count("user:1:home_timeline").await, 1);
-    let mut query = Query::new();
-    let pulled = query.member_count("timeline:pulled");
-    assert_eq!(world.site().store.query(query).await.unwrap().take(pulled), 0);
+    assert_eq!(world.site().store.fetch(read::member_count("timeline:pulled")).await.unwrap(), 0);
     assert_eq!(world.seen(1).await, world.expected(1));
 }
 
@@ -611,9 +606,7 @@ async fn inactive_users_get_no_deliveries_until_they_return() {
     background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
     assert_eq!(world.count("user:1:home_timeline").await, 2);
     assert_eq!(world.seen(1).await, world.expected(1));
-    let mut query = Query::new();
-    let floor = query.scores("timeline:floors", ["1"]);
-    assert_eq!(world.site().store.query(query).await.unwrap().take(floor), [None]);
+    assert_eq!(world.site().store.fetch(read::scores("timeline:floors", ["1"])).await.unwrap(), [None]);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::store_check::{Part, StoreReport, Totals};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::topic::Topic;
-use tidings_keyspace::{Expiry, Query};
+use tidings_keyspace::{Expiry, read};
 
 use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
@@ -367,9 +367,8 @@ async fn a_move_takes_stories_along_that_wait_for_approval(server: Server) {
 }
 
 async fn user(server: &Server, id: u64) -> User {
-    let mut query = Query::new();
-    let hash = query.hash(format!("user:{id}"));
-    let user = User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap();
+    let user =
+        User::from_hash(&server.store().fetch(read::hash(format!("user:{id}"))).await.unwrap()).unwrap();
     user.acting(&server.app.site.rules, server.app.now())
 }
 

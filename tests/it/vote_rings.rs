@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tidings_domain::accounts::users::User;
 use tidings_domain::report::{BackgroundCheck, VoteRingReport};
 use tidings_domain::vote_rings;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 use crate::bench_dataset::Random;
 use crate::client::Client;
@@ -110,9 +110,9 @@ async fn a_site_without_rings_is_told_so() {
 
 /// A user as stored.
 async fn user(server: &Server, client: &Client) -> User {
-    let mut query = Query::new();
-    let hash = query.hash(format!("user:{}", client.user_id));
-    let user = User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap();
+    let user =
+        User::from_hash(&server.store().fetch(read::hash(format!("user:{}", client.user_id))).await.unwrap())
+            .unwrap();
     user.acting(&server.app.site.rules, server.app.now())
 }
 

@@ -1,11 +1,11 @@
 //! A folder of the file system.
 
 use crate::{DiskFile, Folder};
+use parking_lot::Mutex;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A folder of the file system.
 #[derive(Debug, Clone)]
@@ -94,35 +94,31 @@ fn is_still_at(_: &File, _: &Path) -> bool {
 #[derive(Debug)]
 struct RealFile(Mutex<File>);
 
-impl RealFile {
-    fn file(&self) -> MutexGuard<'_, File> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl RealFile {}
 
 impl DiskFile for RealFile {
     fn length(&self) -> Result<u64> {
-        Ok(self.file().metadata()?.len())
+        Ok(self.0.lock().metadata()?.len())
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let mut file = self.file();
+        let mut file = self.0.lock();
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let mut file = self.file();
+        let mut file = self.0.lock();
         file.seek(SeekFrom::Start(offset))?;
         file.write_all(bytes)
     }
 
     fn set_length(&self, length: u64) -> Result<()> {
-        self.file().set_len(length)
+        self.0.lock().set_len(length)
     }
 
     fn sync(&self) -> Result<()> {
         // This flushes the length too, but not the time of the last change.
-        self.file().sync_data()
+        self.0.lock().sync_data()
     }
 }

@@ -5,12 +5,13 @@
 //! on its own. The sectors of one cut have 512 or 4,096 bytes.
 
 use crate::{DiskFile, Folder};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{Error, ErrorKind, Result};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The content of a disk: what is durable, and what was written since.
 #[derive(Debug, Clone, Default)]
@@ -224,31 +225,27 @@ impl SimulatedDisk {
 
     /// Calls a function before each change of the disk. The disk waits for it.
     pub fn watch(&self, watcher: Option<Watcher>) {
-        self.state().watcher = watcher;
+        self.0.lock().watcher = watcher;
     }
 
     /// Changes what is wrong with the disk.
     pub fn set_faults(&self, faults: Faults) {
-        self.state().faults = faults;
+        self.0.lock().faults = faults;
     }
 
     /// A copy of the content.
     pub fn content(&self) -> Content {
-        self.state().content.clone()
+        self.0.lock().content.clone()
     }
 
     /// The number of flushes of files so far.
     pub fn flushes(&self) -> usize {
-        self.state().flushes
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().flushes
     }
 
     /// The state, before a change.
     fn changing(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let State { content, watcher, .. } = &mut *state;
         if let Some(watcher) = watcher {
             watcher(content);
@@ -277,7 +274,7 @@ impl Content {
 
 impl Folder for SimulatedDisk {
     fn open(&self, name: &OsStr) -> Result<Box<dyn DiskFile>> {
-        let file = *self.state().content.names.get(name).ok_or(ErrorKind::NotFound)?;
+        let file = *self.0.lock().content.names.get(name).ok_or(ErrorKind::NotFound)?;
         Ok(self.file(file))
     }
 
@@ -302,7 +299,7 @@ impl Folder for SimulatedDisk {
     }
 
     fn exists(&self, name: &OsStr) -> bool {
-        self.state().content.names.contains_key(name)
+        self.0.lock().content.names.contains_key(name)
     }
 
     fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
@@ -356,11 +353,11 @@ impl SimulatedFile {
 
 impl DiskFile for SimulatedFile {
     fn length(&self) -> Result<u64> {
-        Ok(u64::try_from(self.disk.state().content.files[self.file].now.len()).unwrap_or(u64::MAX))
+        Ok(u64::try_from(self.disk.0.lock().content.files[self.file].now.len()).unwrap_or(u64::MAX))
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let state = self.disk.state();
+        let state = self.disk.0.lock();
         if let Some((name, bad)) = &state.faults.unreadable {
             let end = offset + u64::try_from(buffer.len()).unwrap_or(u64::MAX);
             if state.content.names.get(name) == Some(&self.file) && offset < bad.end && end > bad.start {

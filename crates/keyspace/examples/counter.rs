@@ -7,7 +7,7 @@
 //! ```
 
 use std::error::Error;
-use tidings_keyspace::{Batch, CommitError, Query, Store, StoreOptions};
+use tidings_keyspace::{Batch, CommitError, Store, StoreOptions, read};
 
 /// The key of the counter.
 const COUNTER: &str = "example:counter";
@@ -45,8 +45,5 @@ async fn add(store: &Store, by: i64) -> Result<i64, CommitError> {
 
 /// The value of the counter: 0 before the first increment. Takes one round.
 async fn value(store: &Store) -> Result<i64, Box<dyn Error>> {
-    let mut query = Query::new();
-    let value = query.string(COUNTER);
-    let mut answers = store.query(query).await?;
-    Ok(answers.take(value).map_or(Ok(0), |text| text.parse())?)
+    Ok(store.fetch(read::string(COUNTER)).await?.map_or(Ok(0), |text| text.parse())?)
 }

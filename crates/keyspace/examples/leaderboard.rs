@@ -13,7 +13,7 @@
 
 use std::error::Error;
 use tidings_keyspace::{
-    Batch, CommitError, Fetch, KeyspaceError, Order, Query, ReadSet, Store, StoreOptions, Tracked, read,
+    Batch, CommitError, Fetch, KeyspaceError, Order, ReadSet, Store, StoreOptions, Tracked, read,
 };
 
 /// The key of the sorted set.
@@ -82,9 +82,7 @@ async fn submit_score(store: &Store, name: &str, score: usize) -> Result<(), Com
     let key = player_key(name);
     let mut attempts = 0;
     loop {
-        let mut query = Query::new();
-        let best = query.hash_fields(&key, ["best"]);
-        let best = store.query(query).await?.take(best).pop().flatten();
+        let best = store.fetch(read::hash_fields(&key, ["best"])).await?.pop().flatten();
         let is_best = best.as_ref().and_then(|best| best.parse().ok()).is_none_or(|best: usize| score > best);
 
         let mut batch = Batch::new();

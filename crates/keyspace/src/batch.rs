@@ -5,10 +5,12 @@ use crate::limits::{COUNTER_LIMIT, MAX_SELECTION_SETS, MAX_TIME_TO_LIVE};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Duration;
+use strum::IntoStaticStr;
 
 /// A condition on the state of the store before the batch. The methods of [`Batch`] make
 /// checks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Check {
     /// The key is absent.
     KeyAbsent(String),
@@ -31,7 +33,8 @@ pub enum Check {
 }
 
 /// A change of one key, or a message. The methods of [`Batch`] make writes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 // The journal of the embedded engine identifies a variant and its fields by their positions:
 // add new ones at the end, or raise the format of the journal.
 pub enum Write {
@@ -168,6 +171,21 @@ impl Write {
         key.into_iter().chain(floors)
     }
 
+    /// The fields of a hash that are changed.
+    pub(super) fn written_fields(&self) -> WrittenFields<'_> {
+        match self {
+            Self::SetFields(_, fields) => {
+                WrittenFields::These(fields.iter().map(|(field, _)| field.as_str()).collect())
+            }
+            Self::DeleteField(_, field)
+            | Self::IncrementField(_, field, _)
+            | Self::LowerField(_, field, _) => WrittenFields::These(vec![field]),
+            Self::Set(..) | Self::Delete(_) | Self::Expire(..) | Self::SortedStore(..) => WrittenFields::All,
+            // Never to a hash: it has no fields to read.
+            _ => WrittenFields::These(Vec::new()),
+        }
+    }
+
     /// Adds another increment to this one, if both are of one counter or member. Returns whether
     /// they are.
     fn absorb(&mut self, other: &Self) -> bool {
@@ -214,6 +232,14 @@ impl Write {
             _ => self.written_keys().all(|key| key != increment.key()),
         }
     }
+}
+
+/// The fields of a hash that a [`Write`] changes.
+pub(super) enum WrittenFields<'a> {
+    /// Any of them.
+    All,
+    /// These alone.
+    These(Vec<&'a str>),
 }
 
 /// A check of a batch: its position among the checks, from 0.

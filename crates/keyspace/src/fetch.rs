@@ -14,7 +14,7 @@
 //! # }
 //! ```
 
-use crate::query::{Answers, FromAnswer, Handle, Query};
+use crate::query::{Answers, FromAnswer, Query};
 use crate::read_set::Tracked;
 use std::ops::Range;
 
@@ -44,18 +44,19 @@ pub trait Fetch: Sized {
     /// It is for items of lists, and for what a page can do without. It is not for what an
     /// action decides from, nor for the page of the item itself, which must say that it cannot
     /// be read instead of that it does not exist.
-    fn or_absent(self) -> OrAbsent<Self> {
-        OrAbsent(self)
+    fn or_absent(self) -> Marked<Self> {
+        Marked(self, Query::tolerate_from)
     }
 
-    /// Says that the answers may be large: see [`Query::expect_large`].
-    fn large(self) -> Large<Self> {
+    /// Says that the answers may be so large (more than about a megabyte) that reading them would hold up the other tasks
+    /// of the caller's thread. The embedded engine then reads on another thread, which costs some microseconds.
+    fn large(self) -> Marked<Self> {
         self.large_if(true)
     }
 
     /// The same, if the answers may be large.
-    fn large_if(self, may_be_large: bool) -> Large<Self> {
-        Large(self, may_be_large)
+    fn large_if(self, may_be_large: bool) -> Marked<Self> {
+        Marked(self, if may_be_large { |query, _| query.expect_large() } else { |_, _| {} })
     }
 
     /// Carries along what was read, so that a value made from it can be cached: see
@@ -67,8 +68,8 @@ pub trait Fetch: Sized {
     /// Excludes the reads from the recording in progress (see
     /// [`Store::record_reads`](crate::Store::record_reads)), because they belong to other
     /// work that shares the round.
-    fn apart(self) -> Apart<Self> {
-        Apart(self)
+    fn apart(self) -> Marked<Self> {
+        Marked(self, Query::keep_apart_from)
     }
 
     /// Makes the reads tolerant; without a value if one of them failed.
@@ -178,39 +179,20 @@ impl<F: Fetch, T, M: FnOnce(F::Value) -> T + Send> Fetch for Map<F, M> {
     }
 }
 
-/// See [`Fetch::or_absent`].
+/// Something to fetch whose reads, those from a place on, are marked in the query: see [`Fetch::or_absent`],
+/// [`Fetch::large`] and [`Fetch::apart`].
 #[derive(Debug, Clone)]
-pub struct OrAbsent<F>(F);
+pub struct Marked<F>(F, fn(&mut Query, usize));
 
-impl<F: Fetch> Fetch for OrAbsent<F> {
+impl<F: Fetch> Fetch for Marked<F> {
     type Asked = F::Asked;
     type Value = F::Value;
 
     fn ask(self, query: &mut Query) -> Self::Asked {
         let first = query.reads().len();
         let asked = self.0.ask(query);
-        query.tolerate_from(first);
+        (self.1)(query, first);
         asked
-    }
-
-    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
-        F::take(asked, answers)
-    }
-}
-
-/// See [`Fetch::large`].
-#[derive(Debug, Clone)]
-pub struct Large<F>(F, bool);
-
-impl<F: Fetch> Fetch for Large<F> {
-    type Asked = F::Asked;
-    type Value = F::Value;
-
-    fn ask(self, query: &mut Query) -> Self::Asked {
-        if self.1 {
-            query.expect_large();
-        }
-        self.0.ask(query)
     }
 
     fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
@@ -238,26 +220,6 @@ impl<F: Fetch> Fetch for TrackedFetch<F> {
     }
 }
 
-/// See [`Fetch::apart`].
-#[derive(Debug, Clone)]
-pub struct Apart<F>(F);
-
-impl<F: Fetch> Fetch for Apart<F> {
-    type Asked = F::Asked;
-    type Value = F::Value;
-
-    fn ask(self, query: &mut Query) -> Self::Asked {
-        let first = query.reads().len();
-        let asked = self.0.ask(query);
-        query.keep_apart_from(first);
-        asked
-    }
-
-    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
-        F::take(asked, answers)
-    }
-}
-
 /// See [`Fetch::if_readable`].
 #[derive(Debug, Clone)]
 pub struct IfReadable<F>(F);
@@ -277,9 +239,9 @@ impl<F: Fetch> Fetch for IfReadable<F> {
     }
 }
 
-/// The reads of [`Query`], as things to fetch. Each function takes what the method of its name takes.
+/// Reads, with the name of the corresponding Redis command in parentheses.
 pub mod read {
-    use super::{Answers, Fetch, FromAnswer, Handle, Query};
+    use super::{Answers, Fetch, FromAnswer, Map, Query};
     use crate::KeyspaceError;
     use crate::query::{Answer, Expiry, Hash, Order, Read};
     use std::marker::PhantomData;
@@ -293,7 +255,7 @@ pub mod read {
     }
 
     impl<T: FromAnswer> Fetch for One<T> {
-        type Asked = Handle<T>;
+        type Asked = usize;
         type Value = T;
 
         fn ask(self, query: &mut Query) -> Self::Asked {
@@ -306,44 +268,18 @@ pub mod read {
     }
 
     /// The read of `N` values that may be absent.
-    #[derive(Debug, Clone)]
-    pub struct Each<T, const N: usize>(One<Vec<Option<T>>>);
+    pub type Each<T, const N: usize> = Map<One<Vec<Option<T>>>, fn(Vec<Option<T>>) -> [Option<T>; N]>;
 
-    impl<T, const N: usize> Fetch for Each<T, N>
-    where
-        Vec<Option<T>>: FromAnswer,
-    {
-        type Asked = Handle<Vec<Option<T>>>;
-        type Value = [Option<T>; N];
-
-        fn ask(self, query: &mut Query) -> Self::Asked {
-            self.0.ask(query)
-        }
-
-        fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
-            let mut values = answers.take(asked).into_iter();
-            std::array::from_fn(|_| values.next().flatten())
-        }
+    fn each<T, const N: usize>(values: Vec<Option<T>>) -> [Option<T>; N] {
+        let mut values = values.into_iter();
+        std::array::from_fn(|_| values.next().flatten())
     }
 
     /// The read of one value that may be absent.
-    #[derive(Debug, Clone)]
-    pub struct Only<T>(One<Vec<Option<T>>>);
+    pub type Only<T> = Map<One<Vec<Option<T>>>, fn(Vec<Option<T>>) -> Option<T>>;
 
-    impl<T> Fetch for Only<T>
-    where
-        Vec<Option<T>>: FromAnswer,
-    {
-        type Asked = Handle<Vec<Option<T>>>;
-        type Value = Option<T>;
-
-        fn ask(self, query: &mut Query) -> Self::Asked {
-            self.0.ask(query)
-        }
-
-        fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
-            answers.take(asked).into_iter().next().flatten()
-        }
+    fn only<T>(values: Vec<Option<T>>) -> Option<T> {
+        values.into_iter().next().flatten()
     }
 
     /// A value that needs no reads.
@@ -378,7 +314,7 @@ pub mod read {
 
         fn ask(self, query: &mut Query) -> Self::Asked {
             let first = query.reads().len();
-            self.0.into_iter().for_each(|read| query.read(read));
+            self.0.into_iter().for_each(|read| _ = query.push(read));
             query.tolerate_from(first);
             first..query.reads().len()
         }
@@ -406,22 +342,22 @@ pub mod read {
         one(read)
     }
 
-    /// See [`Query::string`].
+    /// The string at a key (GET).
     pub fn string(key: impl Into<String>) -> One<Option<String>> {
         one(Read::String(key.into()))
     }
 
-    /// See [`Query::expiry`].
+    /// Whether and when a key of any type expires (PTTL).
     pub fn expiry(key: impl Into<String>) -> One<Expiry> {
         one(Read::Expiry(key.into()))
     }
 
-    /// See [`Query::hash`].
+    /// A whole hash (HGETALL). Takes time in proportion to its size.
     pub fn hash(key: impl Into<String>) -> One<Hash> {
         one(Read::Hash(key.into()))
     }
 
-    /// See [`Query::hash_fields`].
+    /// The values of some fields of a hash, in the order of `fields` (HMGET). `None` stands for an absent field.
     pub fn hash_fields<F: Into<String>>(
         key: impl Into<String>,
         fields: impl IntoIterator<Item = F>,
@@ -429,45 +365,46 @@ pub mod read {
         one(Read::HashFields(key.into(), texts(fields)))
     }
 
-    /// The values of `N` fields of a hash, in the order of `fields`. See [`Query::hash_fields`].
+    /// The values of `N` fields of a hash, in the order of `fields` (HMGET).
     pub fn fields<const N: usize, F: Into<String>>(
         key: impl Into<String>,
         fields: [F; N],
     ) -> Each<String, N> {
-        Each(hash_fields(key, fields))
+        hash_fields(key, fields).map(each)
     }
 
-    /// The value of one field of a hash. See [`Query::hash_fields`].
+    /// The value of one field of a hash (HMGET).
     pub fn field(key: impl Into<String>, field: impl Into<String>) -> Only<String> {
-        Only(hash_fields(key, [field]))
+        hash_fields(key, [field]).map(only)
     }
 
-    /// The score of one member of a sorted set. See [`Query::scores`].
+    /// The score of one member of a sorted set (ZMSCORE).
     pub fn score(key: impl Into<String>, member: impl Into<String>) -> Only<f64> {
-        Only(scores(key, [member]))
+        scores(key, [member]).map(only)
     }
 
-    /// See [`Query::field_count`].
+    /// The number of fields of a hash (HLEN).
     pub fn field_count(key: impl Into<String>) -> One<u64> {
         one(Read::FieldCount(key.into()))
     }
 
-    /// See [`Query::members`].
+    /// All members of a set, in no particular order (SMEMBERS). Takes time in proportion to their number.
     pub fn members(key: impl Into<String>) -> One<Vec<String>> {
         one(Read::Members(key.into()))
     }
 
-    /// See [`Query::member_count`].
+    /// The number of members of a set (SCARD).
     pub fn member_count(key: impl Into<String>) -> One<u64> {
         one(Read::MemberCount(key.into()))
     }
 
-    /// See [`Query::has_member`].
+    /// Whether a set has a member (SISMEMBER).
     pub fn has_member(key: impl Into<String>, member: impl Into<String>) -> One<bool> {
         one(Read::HasMember(key.into(), member.into()))
     }
 
-    /// See [`Query::scores`].
+    /// The scores of some members of a sorted set, in the order of `members` (ZMSCORE). `None` stands for an absent
+    /// member.
     pub fn scores<M: Into<String>>(
         key: impl Into<String>,
         members: impl IntoIterator<Item = M>,
@@ -475,12 +412,15 @@ pub mod read {
         one(Read::Scores(key.into(), texts(members)))
     }
 
-    /// See [`Query::sorted_count`].
+    /// The number of members of a sorted set (ZCARD).
     pub fn sorted_count(key: impl Into<String>) -> One<u64> {
         one(Read::SortedCount(key.into()))
     }
 
-    /// See [`Query::sorted_range`].
+    /// The members of a sorted set with their scores, without the first `offset`, and at most `count` (ZRANGE, ZREVRANGE).
+    ///
+    /// The embedded engine walks there from the nearer end, so a position in the middle of a large set takes time in
+    /// proportion to the offset.
     pub fn sorted_range(
         key: impl Into<String>,
         order: Order,
@@ -490,7 +430,8 @@ pub mod read {
         one(Read::SortedRange { key: key.into(), order, offset, count })
     }
 
-    /// See [`Query::sorted_by_score`].
+    /// The members of a sorted set whose score is at least the first of these and at most the second, with their scores,
+    /// and at most `count` (ZRANGE BYSCORE).
     pub fn sorted_by_score(
         key: impl Into<String>,
         order: Order,

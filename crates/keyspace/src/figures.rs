@@ -5,7 +5,7 @@ use crate::KeyspaceError;
 use crate::batch::CommitError;
 use crate::health::CommitTimes;
 use metrics::{Counter, Histogram};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 /// Half of the time that [`Figures::commits`] tells of.
@@ -69,7 +69,7 @@ impl Figures {
         self.commit_times.record(took);
         let is_unconfirmed = matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Unsure(_))));
         if outcome.is_ok() || is_unconfirmed {
-            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut recent = self.recent.lock();
             recent.at(Instant::now())[0].note(took, is_unconfirmed);
         }
         let counter = match outcome {
@@ -86,7 +86,7 @@ impl Figures {
 
     /// The commits of the last half to whole minute.
     pub(crate) fn commits(&self) -> CommitTimes {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         let [this, before] = *recent.at(Instant::now());
         this.and(before)
     }

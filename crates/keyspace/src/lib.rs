@@ -1,7 +1,7 @@
 //! Documented keys of four plain types, in an embedded file or on a Redis server.
 //!
-//! Open a [`Store`], read with a [`Query`], write with a [`Batch`]. A function documents
-//! its cost in *rounds*: one query or one commit is one round, however much is in it.
+//! Open a [`Store`], read with [`Store::fetch`], write with a [`Batch`]. A function documents
+//! its cost in *rounds*: one fetch or one commit is one round, however much is in it.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -43,7 +43,7 @@ pub use health::{CommitTimes, StoreHealth, StoreSigns};
 pub use history::History;
 pub use limits::COUNTER_LIMIT;
 pub use options::{EngineClock, StoreOptions};
-pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read};
+pub use query::{Answer, Answers, Expiry, FromAnswer, Hash, Order, Query, Read};
 pub use read_set::{ReadSet, Reads, Tracked};
 pub use redis::sharded_sets::{Addition, SetPart, SetRead, ShardedSets};
 pub use rounds::{count_rounds, note_rounds};

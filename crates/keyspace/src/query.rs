@@ -1,30 +1,9 @@
-//! Reads that travel together in one round.
-//!
-//! Each read returns a typed [`Handle`]. After the round, the handle takes its answer out
-//! of the [`Answers`]:
-//!
-//! ```
-//! # #[tokio::main]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use tidings_keyspace::{Query, Store, StoreOptions};
-//!
-//! let store = Store::open("redb::memory:", &StoreOptions::default()).await?;
-//! let mut query = Query::new();
-//! let user = query.hash("user:1");
-//! let scores = query.scores("leaderboard", ["ada"]);
-//! let mut answers = store.query(query).await?;
-//! let (user, scores) = (answers.take(user), answers.take(scores));
-//! assert!(user.is_empty());
-//! assert_eq!(scores, [None]);
-//! # Ok(())
-//! # }
-//! ```
+//! Reads that travel together in one round: what [`Fetch`](crate::Fetch) asks an engine for, and the answers.
 
 use crate::KeyspaceError;
 use crate::read_set::Reads;
 use crate::unreadable::report_unreadable;
 use std::collections::HashMap;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -66,7 +45,7 @@ impl Hash {
     }
 }
 
-/// A read. The methods of [`Query`] make reads with typed answers.
+/// A read. The functions of [`read`](crate::read) make reads with typed answers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
     /// The string at a key.
@@ -135,7 +114,7 @@ impl Read {
     }
 
     /// The answer if the key is absent.
-    fn absent(&self) -> Answer {
+    pub(crate) fn absent(&self) -> Answer {
         match self {
             Self::String(_) => Answer::Text(None),
             Self::Expiry(_) => Answer::Expiry(Expiry::Absent),
@@ -183,21 +162,13 @@ impl Default for Answer {
     }
 }
 
-/// A claim to the answer of a read, which has the type `T`: see [`Answers::take`].
-#[derive(Debug)]
-pub struct Handle<T> {
-    index: usize,
-    answer: PhantomData<fn() -> T>,
-}
-
 /// Reads that travel together in one round: see [`Store::query`](crate::Store::query).
 ///
 /// An absent key reads as empty: no string, no fields, no members, a count of 0. A read of
 /// a key of another type fails the whole query with
 /// [`WrongType`](crate::KeyspaceError::WrongType), so that nothing is decided from what could
 /// not be read. Lists, which can do without one of their items, [tolerate](crate::Fetch::or_absent)
-/// that. The name of the corresponding Redis
-/// command is in parentheses.
+/// that.
 #[derive(Debug, Default)]
 pub struct Query {
     reads: Vec<Read>,
@@ -222,13 +193,14 @@ impl Query {
     }
 
     /// The reads, in order.
-    pub fn reads(&self) -> &[Read] {
+    pub(crate) fn reads(&self) -> &[Read] {
         &self.reads
     }
 
-    pub(crate) fn push<T>(&mut self, read: Read) -> Handle<T> {
+    /// Adds a read. Returns the place of its answer.
+    pub(crate) fn push(&mut self, read: Read) -> usize {
         self.reads.push(read);
-        Handle { index: self.reads.len() - 1, answer: PhantomData }
+        self.reads.len() - 1
     }
 
     /// Tracks all reads from a position on. Returns their places among the tracked reads.
@@ -272,7 +244,7 @@ impl Query {
     /// Says that the answers may be so large (more than about a megabyte) that reading them
     /// would hold up the other tasks of the caller's thread. The embedded engine then reads
     /// on another thread, which costs some microseconds.
-    pub const fn expect_large(&mut self) {
+    pub(crate) const fn expect_large(&mut self) {
         self.may_be_large = true;
     }
 
@@ -291,101 +263,6 @@ impl Query {
         let reads = self.reads.iter().enumerate();
         reads.filter(|(index, _)| !self.apart.contains(index)).map(|(_, read)| read)
     }
-
-    /// Adds a read whose type is known only at run time. Take its answer with
-    /// [`Answers::into_vec`].
-    pub fn read(&mut self, read: Read) {
-        self.reads.push(read);
-    }
-
-    /// The string at a key (GET).
-    pub fn string(&mut self, key: impl Into<String>) -> Handle<Option<String>> {
-        self.push(Read::String(key.into()))
-    }
-
-    /// Whether and when a key of any type expires (PTTL).
-    pub fn expiry(&mut self, key: impl Into<String>) -> Handle<Expiry> {
-        self.push(Read::Expiry(key.into()))
-    }
-
-    /// A whole hash (HGETALL). Takes time in proportion to its size.
-    pub fn hash(&mut self, key: impl Into<String>) -> Handle<Hash> {
-        self.push(Read::Hash(key.into()))
-    }
-
-    /// The values of some fields of a hash, in the order of `fields` (HMGET). `None` stands
-    /// for an absent field.
-    pub fn hash_fields<F: Into<String>>(
-        &mut self,
-        key: impl Into<String>,
-        fields: impl IntoIterator<Item = F>,
-    ) -> Handle<Vec<Option<String>>> {
-        self.push(Read::HashFields(key.into(), fields.into_iter().map(Into::into).collect()))
-    }
-
-    /// The number of fields of a hash (HLEN).
-    pub fn field_count(&mut self, key: impl Into<String>) -> Handle<u64> {
-        self.push(Read::FieldCount(key.into()))
-    }
-
-    /// All members of a set, in no particular order (SMEMBERS). Takes time in proportion to
-    /// their number.
-    pub fn members(&mut self, key: impl Into<String>) -> Handle<Vec<String>> {
-        self.push(Read::Members(key.into()))
-    }
-
-    /// The number of members of a set (SCARD).
-    pub fn member_count(&mut self, key: impl Into<String>) -> Handle<u64> {
-        self.push(Read::MemberCount(key.into()))
-    }
-
-    /// Whether a set has a member (SISMEMBER).
-    pub fn has_member(&mut self, key: impl Into<String>, member: impl Into<String>) -> Handle<bool> {
-        self.push(Read::HasMember(key.into(), member.into()))
-    }
-
-    /// The scores of some members of a sorted set, in the order of `members` (ZMSCORE).
-    /// `None` stands for an absent member.
-    pub fn scores<M: Into<String>>(
-        &mut self,
-        key: impl Into<String>,
-        members: impl IntoIterator<Item = M>,
-    ) -> Handle<Vec<Option<f64>>> {
-        self.push(Read::Scores(key.into(), members.into_iter().map(Into::into).collect()))
-    }
-
-    /// The number of members of a sorted set (ZCARD).
-    pub fn sorted_count(&mut self, key: impl Into<String>) -> Handle<u64> {
-        self.push(Read::SortedCount(key.into()))
-    }
-
-    /// The members of a sorted set with their scores, without the first `offset`, and at
-    /// most `count` (ZRANGE, ZREVRANGE).
-    ///
-    /// The embedded engine walks there from the nearer end, so a position in the middle
-    /// of a large set takes time in proportion to the offset.
-    pub fn sorted_range(
-        &mut self,
-        key: impl Into<String>,
-        order: Order,
-        offset: u64,
-        count: u64,
-    ) -> Handle<Vec<(String, f64)>> {
-        self.push(Read::SortedRange { key: key.into(), order, offset, count })
-    }
-
-    /// The members of a sorted set whose score is at least `scores.0` and at most
-    /// `scores.1`, with their scores, and at most `count` (ZRANGE BYSCORE).
-    pub fn sorted_by_score(
-        &mut self,
-        key: impl Into<String>,
-        order: Order,
-        scores: (f64, f64),
-        count: u64,
-    ) -> Handle<Vec<(String, f64)>> {
-        let (least, most) = scores;
-        self.push(Read::SortedByScore { key: key.into(), order, least, most, count })
-    }
 }
 
 /// The answers to a query.
@@ -399,12 +276,6 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Answers in the order of the reads, each of the variant that belongs to its read.
-    /// The engines make them; a caller needs this only to imitate an engine.
-    pub fn new(answers: Vec<Answer>) -> Self {
-        Self { answers, failures: Vec::new(), noted: Vec::new() }
-    }
-
     /// Whether one of some [tolerant](crate::Fetch::or_absent) reads failed.
     pub(crate) fn has_failed(&self, reads: &Range<usize>) -> bool {
         self.failures.iter().any(|(index, _)| reads.contains(index))
@@ -427,14 +298,10 @@ impl Answers {
         Self { noted, ..self }
     }
 
-    /// Takes the answer to a read. A handle of another query gives an unrelated answer, or
-    /// the default of its type.
-    pub fn take<T: FromAnswer>(&mut self, handle: Handle<T>) -> T {
-        self.answers
-            .get_mut(handle.index)
-            .and_then(T::from_answer)
-            // The handle's type fixes the variant, and the query's length the index.
-            .unwrap_or_default()
+    /// Takes the answer at a place.
+    pub(crate) fn take<T: FromAnswer>(&mut self, place: usize) -> T {
+        // The read fixes the variant, and the query's length the place.
+        self.answers.get_mut(place).and_then(T::from_answer).unwrap_or_default()
     }
 
     /// The read sets of tracked reads, by their places.
@@ -445,16 +312,9 @@ impl Answers {
         }
         reads
     }
-
-    /// All answers, in the order of the reads. For queries that were made with
-    /// [`Query::read`].
-    pub fn into_vec(self) -> Vec<Answer> {
-        self.answers
-    }
 }
 
-/// The type of an answer: see [`Answers::take`]. The crate implements it for the types
-/// that the methods of [`Query`] promise.
+/// The type of an answer. The crate implements it for the types that the functions of [`read`](crate::read) promise.
 pub trait FromAnswer: Default {
     /// Moves the value out of an answer, if the answer has this type.
     fn from_answer(answer: &mut Answer) -> Option<Self>;

@@ -23,16 +23,16 @@ mod tests;
 
 pub(crate) use reports::Doubt;
 
-use super::batch::{Batch, Write};
+use super::batch::{Batch, WrittenFields};
 use super::query::{Query, Read};
 use super::written_keys::Watchers;
 use crate::limits::{MAX_LATEST_WRITES, MAX_TRACKED_FIELDS, VERSION_PLACES};
 use known_fields::KnownFields;
+use parking_lot::RwLock;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 /// The hash of an item.
 type ItemHash = u64;
@@ -171,43 +171,18 @@ impl Versions {
                 note(&VersionedItem::Key(key));
                 self.watchers.note(key);
             }
-            match write {
-                Write::SetFields(key, fields) => {
-                    fields.iter().for_each(|(field, _)| note(&VersionedItem::Field(key, field)));
+            match write.written_fields() {
+                WrittenFields::All => note(&VersionedItem::AllFields(write.key())),
+                WrittenFields::These(fields) => {
+                    fields.iter().for_each(|field| note(&VersionedItem::Field(write.key(), field)));
                 }
-                Write::DeleteField(key, field)
-                | Write::IncrementField(key, field, _)
-                | Write::LowerField(key, field, _) => {
-                    note(&VersionedItem::Field(key, field));
-                }
-                Write::Set(key, ..)
-                | Write::Delete(key)
-                | Write::Expire(key, _)
-                | Write::SortedStore(key, _) => note(&VersionedItem::AllFields(key)),
-                // Never a hash: it has no fields to read.
-                Write::Increment(..)
-                | Write::AddMember(..)
-                | Write::RemoveMember(..)
-                | Write::SortedAdd(..)
-                | Write::SortedAddBounded(..)
-                | Write::SortedAppend(..)
-                | Write::SortedRaise(..)
-                | Write::SortedAddIfPresent(..)
-                | Write::SortedIncrement(..)
-                | Write::SortedRemove(..)
-                | Write::SortedTrim(..)
-                | Write::Publish(..) => {}
             }
         }
-        let mut writes = self.lock_writes();
+        let mut writes = self.writes.write();
         if self.has_reports {
             reports::forget_written(&mut writes.known, batch);
         }
         self.note_in(&mut writes, &items);
-    }
-
-    fn lock_writes(&self) -> RwLockWriteGuard<'_, LatestWrites> {
-        self.writes.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes items for the next number.
@@ -226,7 +201,7 @@ impl Versions {
     /// Ends all read sets.
     pub(super) fn note_all_written(&self) {
         self.watchers.note_gap();
-        let mut writes = self.lock_writes();
+        let mut writes = self.writes.write();
         let number = self.latest.load(Ordering::Relaxed) + 1;
         *writes = LatestWrites { dropped: number, began: number, ..LatestWrites::default() };
         self.places.iter().for_each(|place| place.store(number, Ordering::Release));
@@ -384,7 +359,7 @@ impl ReadSet {
         };
         let mut suspects = self.items.iter().filter(is_suspect).peekable();
         if suspects.peek().is_some() {
-            let writes = versions.writes.read().unwrap_or_else(PoisonError::into_inner);
+            let writes = versions.writes.read();
             if suspects.any(|item| writes.may_be_after(*item, as_of)) {
                 return false;
             }

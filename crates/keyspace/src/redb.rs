@@ -40,11 +40,12 @@ use crate::snapshot::{self, Snapshot};
 use database::{Opener, ReopenableDatabase};
 use file_check::Unpinned;
 use health::Health;
+use parking_lot::Mutex;
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use steady_clock::SteadyClock;
@@ -155,10 +156,9 @@ impl Redb {
 
     fn read_all(&self, reads: &[Read]) -> Result<ReadOutcomes, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.shared.clock.now_ms();
         // redb panics if a page makes no sense. Then only the keys in it cannot be read.
-        Ok(catch_damage(|| tables.answers(reads, now)).unwrap_or_else(|_| {
-            reads.iter().map(|read| of_one_key(read.key(), || tables.answer(read, now))).collect()
+        Ok(catch_damage(|| tables.answers(reads)).unwrap_or_else(|_| {
+            reads.iter().map(|read| of_one_key(read.key(), || tables.answer(read))).collect()
         }))
     }
 
@@ -186,15 +186,11 @@ impl Redb {
     }
 
     async fn submit(&self, batch: Batch) -> Result<Vec<i64>, CommitError> {
-        let Ok(place) = self.shared.places.clone().acquire_owned().await else {
-            return Err(unavailable("the store is closed"));
-        };
+        let Ok(place) = self.shared.places.clone().acquire_owned().await else { return Err(closed().into()) };
         let (reply, outcome) = oneshot::channel();
-        let Some(queue) = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
-            return Err(unavailable("the store is closed"));
-        };
+        let Some(queue) = self.shared.queue.lock().clone() else { return Err(closed().into()) };
         if queue.send(Task::Commit(QueuedBatch { batch, reply, _place: place })).is_err() {
-            return Err(unavailable("the writer has stopped"));
+            return Err(KeyspaceError::Unavailable("the writer has stopped".to_owned()).into());
         }
         // The writer stops when all senders are dropped, so a waiting caller must not
         // hold one.
@@ -207,8 +203,7 @@ impl Redb {
     /// The number of keys that are not expired.
     pub(super) fn count_keys(&self) -> Result<u64, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.shared.clock.now_ms();
-        let end = now.saturating_add(1).to_be_bytes();
+        let end = tables.now.saturating_add(1).to_be_bytes();
         let mut expired: u64 = 0;
         for entry in tables.expiries.range(..end.as_slice())? {
             entry?;
@@ -220,7 +215,6 @@ impl Redb {
     /// Reads keys in byte order; the cursor is the last key read.
     pub(super) fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.shared.clock.now_ms();
         let start = cursor.as_deref().map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_bytes()));
         let mut entries = Vec::new();
         let mut last = None;
@@ -231,7 +225,7 @@ impl Redb {
             let (key, row) = row?;
             let (key, row) = (tables::text(key.value())?, row.value());
             last = Some(key.to_owned());
-            entries.extend(tables.entry(key, row, now)?);
+            entries.extend(tables.entry(key, row)?);
         }
         Ok(ScanPage { entries, next: None })
     }
@@ -266,14 +260,13 @@ impl Redb {
     /// Reads all keys as of now, on a thread of its own.
     pub(super) fn snapshot(&self) -> Result<Snapshot, KeyspaceError> {
         let keys = self.count_keys()?;
-        let (tables, now) = (self.read()?, self.shared.clock.now_ms());
-        let (pages, snapshot) = Snapshot::new(now, keys);
+        let tables = self.read()?;
+        let (pages, snapshot) = Snapshot::new(tables.now, keys);
         let places = self.shared.places.clone();
         let mut pages = pages.resting_while(move || places.available_permits() < MAX_QUEUED_BATCHES);
         let reader = move || {
-            snapshot::give_way();
             // redb panics at pages that make no sense.
-            let outcome = catch_damage(|| tables.send_all(&mut pages, now)).unwrap_or_else(|what| {
+            let outcome = catch_damage(|| tables.send_all(&mut pages)).unwrap_or_else(|what| {
                 tracing::debug!(what, "a snapshot meets what is damaged");
                 Err(KeyspaceError::Unavailable(DAMAGED_FILE.to_owned()))
             });
@@ -281,22 +274,15 @@ impl Redb {
             drop(tables);
             pages.finish_blocking(outcome);
         };
-        std::thread::Builder::new()
-            .name("keyspace-snapshot".to_owned())
-            .spawn(reader)
-            .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
+        snapshot::on_own_thread("keyspace-snapshot", reader)?;
         Ok(snapshot)
     }
 
     /// Checks the checksums of the file as of now, on a thread of its own. Only one check runs at a
     /// time: a further one waits for its turn.
     pub(super) async fn check_file(&self) -> Result<FileCheck, KeyspaceError> {
-        let closed = || KeyspaceError::Unavailable("the store is closed".to_owned());
         let turn = self.shared.file_checks.clone().acquire_owned().await.map_err(|_| closed())?;
-        let (reply, pinned) = oneshot::channel();
-        let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        queue.ok_or_else(closed)?.send(Task::Pin(reply)).map_err(|_| closed())?;
-        let pinned = match pinned.await.map_err(|_| closed())? {
+        let pinned = match self.ask_writer(Task::Pin).await? {
             Ok(pinned) => pinned,
             Err(Unpinned::NoFile) => return Ok(FileCheck::over(FileState::NoFile)),
             Err(Unpinned::NotNow(reason)) => return Ok(FileCheck::over(FileState::Unchecked(reason))),
@@ -306,28 +292,21 @@ impl Redb {
             file_check::check(pinned, &steps);
             drop(turn);
         };
-        std::thread::Builder::new()
-            .name("keyspace-file-check".to_owned())
-            .spawn(checker)
-            .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
+        snapshot::on_own_thread("keyspace-file-check", checker)?;
         Ok(check)
     }
 
     /// Writes the file anew, without what was deleted. No batch is applied meanwhile.
     pub(super) async fn compact(&self) -> Result<(), KeyspaceError> {
-        self.ask_writer(Task::Compact).await
+        self.ask_writer(Task::Compact).await?
     }
 
     /// Asks the writer for something that is no batch, and waits for it.
-    async fn ask_writer<T>(
-        &self,
-        task: impl FnOnce(oneshot::Sender<Result<T, KeyspaceError>>) -> Task,
-    ) -> Result<T, KeyspaceError> {
-        let closed = || KeyspaceError::Unavailable("the store is closed".to_owned());
+    async fn ask_writer<T>(&self, task: impl FnOnce(oneshot::Sender<T>) -> Task) -> Result<T, KeyspaceError> {
         let (reply, done) = oneshot::channel();
-        let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let queue = self.shared.queue.lock().clone();
         queue.ok_or_else(closed)?.send(task(reply)).map_err(|_| closed())?;
-        done.await.map_err(|_| closed())?
+        done.await.map_err(|_| closed())
     }
 
     /// Replaces whole keys, in one transaction, without a time-out: a restore takes as long as it needs.
@@ -337,7 +316,7 @@ impl Redb {
         entries: Vec<Entry>,
         as_of_ms: Option<u64>,
     ) -> Result<(), KeyspaceError> {
-        self.ask_writer(|reply| Task::Restore(entries, as_of_ms, reply)).await
+        self.ask_writer(|reply| Task::Restore(entries, as_of_ms, reply)).await?
     }
 
     /// Subscribes to a channel. On a closed store the subscription ends at once.
@@ -366,7 +345,7 @@ impl Redb {
     }
 
     fn read(&self) -> Result<Tables<tables::ReadTable>, KeyspaceError> {
-        Ok(Tables::read(&self.shared.database.begin_read()?)?)
+        Ok(Tables::read(&self.shared.database.begin_read()?)?.at(self.shared.clock.now_ms()))
     }
 }
 
@@ -398,8 +377,8 @@ impl RedbShared {
     /// Lets the writer finish its queue and waits for it. The writer does not need the
     /// runtime, so this may block a thread of the runtime.
     fn stop(&self) {
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(self.queue.lock().take());
+        let thread = self.writer.lock().take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the writer thread has failed");
         }
@@ -425,6 +404,6 @@ fn of_one_key<T>(key: &str, read: impl FnOnce() -> Result<T, KeyspaceError>) -> 
     Err(KeyspaceError::Damaged(key.to_owned()))
 }
 
-fn unavailable(reason: &str) -> CommitError {
-    KeyspaceError::Unavailable(reason.to_owned()).into()
+fn closed() -> KeyspaceError {
+    KeyspaceError::Unavailable("the store is closed".to_owned())
 }

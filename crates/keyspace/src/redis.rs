@@ -38,6 +38,7 @@ use failures::{OpenFailure, advice, reason_of, write_failure};
 use guard::Guard;
 pub(super) use guard::GuardedKeys;
 use learning::Learning;
+use parking_lot::Mutex;
 use place::Place;
 use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
@@ -45,8 +46,8 @@ use redis::{
 };
 use replicated::ReplicatedWrites;
 use server_info::{IS_LOADING, check_info, evicts, why_read_only};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The script that applies a batch.
@@ -133,26 +134,12 @@ impl Redis {
         if replicas > 0 {
             connection = connection.asking_for_history();
         }
-        let connection = Arc::new(connection);
+        let shared = RedisShared::over(connection, place.clone(), (timeout, versions), absence);
         let replicated = (replicas > 0)
-            .then(|| ReplicatedWrites::new(place.clone(), connection.clone(), timeout, replicas));
-        let shared = Arc::new(RedisShared {
-            connection,
-            versions,
-            learning: Learning::default(),
-            replicated,
-            replicas,
-            waits_for_failovers: replicas > 0 || place.has_sentinels(),
-            place,
-            timeout,
-            commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
-            is_admitted: AtomicBool::new(absence.is_none()),
-            guard,
-            absence: Mutex::new(absence.unwrap_or_default()),
-            cannot_save: AtomicBool::new(false),
-            evicts: Mutex::default(),
-        });
-        watch::start(&shared);
+            .then(|| ReplicatedWrites::new(place.clone(), shared.connection.clone(), timeout, replicas));
+        let waits_for_failovers = replicas > 0 || place.has_sentinels();
+        let shared = Arc::new(RedisShared { replicated, replicas, waits_for_failovers, guard, ..shared });
+        watch::start("redis", &shared, watch::watch);
         Ok(Self { shared })
     }
 
@@ -162,7 +149,7 @@ impl Redis {
     }
 
     fn absence(&self) -> String {
-        self.shared.absence.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.absence.lock().clone()
     }
 
     /// Lets an awaited store be used.
@@ -218,7 +205,7 @@ impl Redis {
             Ok(value) => {
                 let info = wire::bytes(value).unwrap_or_default();
                 let info = String::from_utf8_lossy(&info);
-                *self.shared.evicts.lock().unwrap_or_else(PoisonError::into_inner) = evicts(&info);
+                *self.shared.evicts.lock() = evicts(&info);
                 let cannot_save = self.shared.cannot_save.load(Ordering::Relaxed);
                 let cause = why_read_only(&info, self.shared.replicas, cannot_save).map(str::to_owned);
                 cause
@@ -232,7 +219,7 @@ impl Redis {
     /// Signs of trouble besides.
     pub(super) fn signs(&self) -> StoreSigns {
         StoreSigns {
-            evicts: self.shared.evicts.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            evicts: self.shared.evicts.lock().clone(),
             changed_guard: self.shared.guard.changed(),
             ..StoreSigns::default()
         }
@@ -356,9 +343,34 @@ impl Redis {
 }
 
 impl RedisShared {
+    /// A store that waits for no replicas. An absence says why the server must not be used.
+    fn over(
+        connection: ReconnectingConnection,
+        place: Arc<Place>,
+        (timeout, versions): (Duration, Arc<Versions>),
+        absence: Option<String>,
+    ) -> Self {
+        Self {
+            connection: Arc::new(connection),
+            versions,
+            learning: Learning::default(),
+            replicated: None,
+            replicas: 0,
+            waits_for_failovers: false,
+            place,
+            timeout,
+            commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
+            is_admitted: AtomicBool::new(absence.is_none()),
+            guard: Arc::default(),
+            absence: Mutex::new(absence.unwrap_or_default()),
+            cannot_save: AtomicBool::new(false),
+            evicts: Mutex::default(),
+        }
+    }
+
     /// Notes why the server must not be used. Returns whether the reason is another one than before.
     fn note_absence(&self, reason: &str) -> bool {
-        let mut absence = self.absence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut absence = self.absence.lock();
         std::mem::replace(&mut *absence, reason.to_owned()) != reason
     }
 }

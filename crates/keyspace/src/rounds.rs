@@ -28,19 +28,17 @@ pub fn note_rounds(count: u64) {
 #[cfg(test)]
 mod tests {
     use super::count_rounds;
-    use crate::{Batch, Query, Store};
+    use crate::{Batch, Store, read};
 
     #[tokio::test]
     async fn the_rounds_of_a_piece_of_work_are_counted() {
         let store = Store::in_memory().await.unwrap();
         let work = async |queries: u64| {
             for _ in 0..queries {
-                let mut query = Query::new();
-                query.string("a");
-                store.query(query).await.unwrap();
+                store.fetch(read::string("a")).await.unwrap();
             }
-            // An empty query takes none.
-            store.query(Query::new()).await.unwrap();
+            // Nothing to read takes none.
+            store.fetch(read::known(())).await.unwrap();
             let mut batch = Batch::new();
             batch.set("a", "1");
             store.commit(batch).await.unwrap();

@@ -120,9 +120,7 @@ impl PageSender {
 
     /// Adds an entry, on a thread that may block.
     pub(crate) fn send_blocking(&mut self, entry: Entry) -> Result<(), SnapshotDropped> {
-        let Some(page) = self.page.add(entry) else {
-            return Ok(());
-        };
+        let Some(page) = self.page.add(entry) else { return Ok(()) };
         self.pages.blocking_send(Ok(Some(page))).map_err(|_| SnapshotDropped)?;
         if let Some(pace) = &mut self.pace {
             pace.rest();
@@ -159,6 +157,16 @@ impl Entry {
         };
         text(&self.key) + value
     }
+}
+
+/// Runs blocking work on a thread that gives way to others.
+pub(crate) fn on_own_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), KeyspaceError> {
+    let run = move || {
+        give_way();
+        work();
+    };
+    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(run);
+    spawned.map(drop).map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))
 }
 
 /// Lets the current thread give way to all others, so that reading a whole store takes

@@ -37,6 +37,13 @@ enum Engine {
 }
 
 impl Store {
+    const fn redis(&self) -> Option<&redis::Redis> {
+        match &self.engine {
+            Engine::Redb(_) => None,
+            Engine::Redis(redis) => Some(redis),
+        }
+    }
+
     /// Opens an empty store in memory, on the embedded engine.
     ///
     /// # Errors
@@ -107,18 +114,16 @@ impl Store {
 
     /// Says why an awaited store still cannot be used. Does nothing to a store that was opened.
     pub fn still_awaited(&self, reason: &str) {
-        match &self.engine {
-            Engine::Redb(_) => {}
-            Engine::Redis(engine) => engine.set_absence(reason),
+        if let Some(redis) = self.redis() {
+            redis.set_absence(reason);
         }
     }
 
     /// Lets an awaited store be used: [`Store::open`] has found that its server can be. Does
     /// nothing to a store that was opened.
     pub fn admit(&self) {
-        match &self.engine {
-            Engine::Redb(_) => {}
-            Engine::Redis(engine) => engine.admit(),
+        if let Some(redis) = self.redis() {
+            redis.admit();
         }
     }
 
@@ -127,12 +132,9 @@ impl Store {
     /// written. It is looked at once a second, and can be used again when it has the data again. Does
     /// nothing to another store.
     pub fn guard(&self, (present, text): (&str, &str), absent: &str) {
-        match &self.engine {
-            Engine::Redb(_) => {}
-            Engine::Redis(engine) => {
-                let [present, text, absent] = [present, text, absent].map(str::to_owned);
-                engine.guard(redis::GuardedKeys { present, text, absent });
-            }
+        if let Some(redis) = self.redis() {
+            let [present, text, absent] = [present, text, absent].map(str::to_owned);
+            redis.guard(redis::GuardedKeys { present, text, absent });
         }
     }
 
@@ -203,9 +205,9 @@ impl Store {
     /// # Errors
     /// [`KeyspaceError::Unavailable`].
     pub async fn history(&self) -> Result<History, KeyspaceError> {
-        match &self.engine {
-            Engine::Redis(engine) => engine.history().boxed().await,
-            Engine::Redb(_) => Ok(History::default()),
+        match self.redis() {
+            Some(redis) => redis.history().boxed().await,
+            None => Ok(History::default()),
         }
     }
 
@@ -297,11 +299,7 @@ impl Store {
     /// of the server, and only if [`Store::tracks_writes`] is true. If the server has not answered
     /// anything that was sent within the last 2 seconds (it is asked once a second), this is false.
     pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
-        let may_be_cached = match &self.engine {
-            Engine::Redb(_) => true,
-            Engine::Redis(engine) => engine.is_confirmed(),
-        };
-        may_be_cached && reads.is_unchanged(&self.versions)
+        self.redis().is_none_or(redis::Redis::is_confirmed) && reads.is_unchanged(&self.versions)
     }
 
     /// Learns of every write that was acknowledged to anyone before the call: afterwards,
@@ -315,13 +313,9 @@ impl Store {
     /// # Errors
     /// [`KeyspaceError::Unavailable`].
     pub async fn learn_writes(&self) -> Result<(), KeyspaceError> {
-        match &self.engine {
-            Engine::Redb(_) => Ok(()),
-            Engine::Redis(engine) => {
-                self.note_round();
-                engine.learn_writes().await
-            }
-        }
+        let Some(redis) = self.redis() else { return Ok(()) };
+        self.note_round();
+        redis.learn_writes().await
     }
 
     /// Whether [`Store::learn_writes`] would find that what now counts as written was not.
@@ -334,10 +328,7 @@ impl Store {
     /// False on Redis if the connection is down, or if the server does not permit
     /// `CLIENT TRACKING`; then nothing must be cached.
     pub fn tracks_writes(&self) -> bool {
-        match &self.engine {
-            Engine::Redb(_) => true,
-            Engine::Redis(engine) => engine.tracks_writes(),
-        }
+        self.redis().is_none_or(redis::Redis::tracks_writes)
     }
 
     /// Collects the names of keys that are written from now on and that `is_wanted` accepts, on Redis also
@@ -363,16 +354,13 @@ impl Store {
     /// Whether other processes may use this store at the same time as equals: true on Redis. Only one process
     /// has an embedded store open.
     pub const fn is_shared(&self) -> bool {
-        matches!(self.engine, Engine::Redis(_))
+        self.redis().is_some()
     }
 
     /// Whether a commit is acknowledged only when replicas have it ([`StoreOptions::replicas`]). An empty batch
     /// then waits until they have everything that was written before, by anyone.
     pub fn waits_for_replicas(&self) -> bool {
-        match &self.engine {
-            Engine::Redis(engine) => engine.waits_for_replicas(),
-            Engine::Redb(_) => false,
-        }
+        self.redis().is_some_and(redis::Redis::waits_for_replicas)
     }
 
     /// Whether the store can be read and written at the moment. Takes no round trip on the embedded engine,

@@ -1,8 +1,9 @@
 //! Values that cannot be read, in the log.
 
 use crate::KeyspaceError;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// How long a key that cannot be read is not logged again. A list may try it at each request.
@@ -15,10 +16,8 @@ const MAX_REPORTED_KEYS: usize = 1_000;
 #[cold]
 pub fn report_unreadable(error: &KeyspaceError) {
     static REPORTED: LazyLock<Mutex<HashMap<String, Instant>>> = LazyLock::new(Mutex::default);
-    let Some(key) = error.unreadable_key() else {
-        return;
-    };
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(key) = error.unreadable_key() else { return };
+    let mut reported = REPORTED.lock();
     let now = Instant::now();
     if reported.get(key).is_some_and(|last| now.duration_since(*last) < REPORT_INTERVAL) {
         return;

@@ -1,14 +1,13 @@
 //! Finding accounts, for moderators: by tags and numbers instead of words, and with those that readers do not find.
 
-use crate::asking::exactly;
+use crate::asking::{any_text, exactly, range};
 use crate::index::{IndexError, Kind, View};
 use crate::prefix::PrefixQuery;
 use std::ops::Bound;
 use strum::{EnumString, IntoStaticStr, VariantArray};
+use tantivy::Order;
 use tantivy::collector::{Count, TopDocs};
-use tantivy::query::{BooleanQuery, Occur, Query, RangeQuery, TermSetQuery};
-use tantivy::schema::{Field, Value};
-use tantivy::{Order, TantivyDocument, Term};
+use tantivy::query::{BooleanQuery, Occur};
 
 /// An order of accounts; the highest come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString, IntoStaticStr, VariantArray)]
@@ -79,46 +78,30 @@ impl View {
         let best = TopDocs::with_limit(count.max(1)).and_offset(skipped);
         let best = best.order_by_fast_field::<i64>(question.order.column(), Order::Desc);
         let (best, total) = searcher.search(&self.accounts_query(question), &(best, Count))?;
-        let id = |(_, address)| {
-            let stored: TantivyDocument = searcher.doc(address)?;
-            Ok(stored.get_first(self.fields.id).and_then(|id| id.as_str()).unwrap_or_default().to_owned())
-        };
-        Ok(FoundAccounts { ids: best.into_iter().map(id).collect::<Result<_, IndexError>>()?, total })
+        let ids = best.into_iter().map(|(_, address)| self.id_of(&searcher, address));
+        Ok(FoundAccounts { ids: ids.collect::<Result<_, _>>()?, total })
     }
 
     fn accounts_query(&self, question: &AccountQuestion) -> BooleanQuery {
         let fields = &self.fields;
         let mut clauses = vec![(Occur::Must, exactly(fields.kind, Kind::Person.name()))];
         clauses.extend(question.all.iter().map(|tag| (Occur::Must, exactly(fields.tags, tag))));
-        if let Some(ids) = &question.ids {
-            let terms = ids.iter().map(|id| Term::from_field_text(fields.id, id));
-            clauses.push((Occur::Must, Box::new(TermSetQuery::new(terms))));
-        }
+        clauses.extend(question.ids.iter().map(|ids| (Occur::Must, any_text(fields.id, ids))));
         if !question.none.is_empty() {
-            let terms = question.none.iter().map(|tag| Term::from_field_text(fields.tags, tag));
-            clauses.push((Occur::MustNot, Box::new(TermSetQuery::new(terms))));
+            clauses.push((Occur::MustNot, any_text(fields.tags, &question.none)));
         }
         if !question.beginnings.is_empty() {
             let any = question.beginnings.iter().map(|beginning| PrefixQuery::of(fields.tags, beginning));
             clauses.push((Occur::Must, Box::new(BooleanQuery::union(any.collect()))));
         }
-        if let Some(since) = question.since {
-            clauses.push((Occur::Must, range(fields.time, Bound::Included(since), Bound::Unbounded)));
-        }
+        clauses.extend(question.since.map(|since| (Occur::Must, range(fields.time, since..))));
         if let Some((time, karma)) = question.young {
-            let either = vec![
-                range(fields.time, Bound::Excluded(time), Bound::Unbounded),
-                range(fields.karma, Bound::Unbounded, Bound::Excluded(karma)),
-            ];
+            let after = (Bound::Excluded(time), Bound::Unbounded);
+            let either = vec![range(fields.time, after), range(fields.karma, ..karma)];
             clauses.push((Occur::Must, Box::new(BooleanQuery::union(either))));
         }
         BooleanQuery::new(clauses)
     }
-}
-
-fn range(field: Field, least: Bound<i64>, most: Bound<i64>) -> Box<dyn Query> {
-    let term = |bound: Bound<i64>| bound.map(|number| Term::from_field_i64(field, number));
-    Box::new(RangeQuery::new(term(least), term(most)))
 }
 
 #[cfg(test)]

@@ -2,17 +2,14 @@
 //!
 //! All of it is part of the query, so that totals, pages and offers tell nothing of what is left out.
 
-use crate::asking::{constant, exactly, one_after_the_other};
+use crate::Clock;
+use crate::asking::{any_of, constant, exactly, having, one_after_the_other};
+use crate::dis_max::plain;
 use crate::index::{Body, HIDDEN, IndexError, Kind, View};
-use crate::plain::Plain;
 use std::collections::HashSet;
 use std::time::Instant;
-use tantivy::query::{BooleanQuery, EnableScoring, Occur, Query, TermQuery, TermSetQuery};
-use tantivy::schema::IndexRecordOption;
+use tantivy::query::{BooleanQuery, EnableScoring, Occur, Query};
 use tantivy::{DocSet, TERMINATED, Term};
-
-/// The documents between two looks at the clock.
-const LOOK_EVERY: u32 = 1_024;
 
 /// Somebody who asks. The default is a visitor.
 #[derive(Debug, Clone, Default)]
@@ -46,10 +43,8 @@ impl View {
             left_out.push(match asker.id {
                 None => hidden,
                 Some(id) => {
-                    let own = TermQuery::new(Term::from_field_u64(fields.seer, id), IndexRecordOption::Basic);
-                    let clauses =
-                        vec![(Occur::Must, hidden), (Occur::MustNot, Box::new(own) as Box<dyn Query>)];
-                    Box::new(Plain(Box::new(BooleanQuery::new(clauses))))
+                    let own = having(Term::from_field_u64(fields.seer, id));
+                    plain(Box::new(BooleanQuery::new(vec![(Occur::Must, hidden), (Occur::MustNot, own)])))
                 }
             });
         }
@@ -67,7 +62,7 @@ impl View {
             texts(fields.topics, &asker.topics),
         ] {
             if !terms.is_empty() {
-                left_out.push(Box::new(TermSetQuery::new(terms)));
+                left_out.push(any_of(terms));
             }
         }
         left_out.extend(self.with_phrases(&asker.phrases, kind));
@@ -85,12 +80,12 @@ impl View {
                 match &phrase[..] {
                     [] => {}
                     [word] => single.push(Term::from_field_text(words, word)),
-                    several => queries.push(Box::new(Plain(one_after_the_other(words, several)))),
+                    several => queries.push(plain(one_after_the_other(words, several))),
                 }
             }
         }
         if !single.is_empty() {
-            queries.push(Box::new(TermSetQuery::new(single)));
+            queries.push(any_of(single));
         }
         queries
     }
@@ -113,11 +108,10 @@ impl View {
         for segment in searcher.segment_readers() {
             let numbers = segment.fast_fields().u64("story")?;
             let mut found = weight.scorer(segment, 1.0)?;
-            let mut seen = 0_u32;
+            let mut clock = Clock::until(until);
             while found.doc() != TERMINATED {
                 stories.extend(numbers.first(found.doc()));
-                seen += 1;
-                if seen.is_multiple_of(LOOK_EVERY) && Instant::now() > until {
+                if clock.has_run_out(false) {
                     return Ok(stories);
                 }
                 found.advance();

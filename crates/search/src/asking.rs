@@ -5,15 +5,15 @@
 //! its stem), its votes, and its age. A document whose title has every word of the search comes before all that have
 //! not.
 
+use crate::Clock;
 use crate::asker::Asker;
-use crate::dis_max::DisMax;
+use crate::dis_max::{dis_max, plain};
 use crate::index::{Body, IndexError, Kind, View};
 use crate::language::{Bounds, Search, Term, What};
-use crate::plain::Plain;
 use crate::prefix::PrefixQuery;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::ops::Bound;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
 use strum::{EnumString, IntoStaticStr};
@@ -23,8 +23,8 @@ use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery,
     Query, RangeQuery, TermQuery, TermSetQuery, Weight,
 };
-use tantivy::schema::{Field, IndexRecordOption, Value};
-use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyDocument};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED};
 
 /// Weights of matches: the words in the title, their stems there, in host and topics, in the text, their stems there.
 pub const WEIGHTS: [f32; 5] = [4.0, 3.0, 2.0, 1.2, 1.0];
@@ -40,8 +40,6 @@ pub const AGE_WEIGHT: f64 = 0.15;
 pub const AGE_HALF_DAYS: f64 = 180.0;
 /// The most words of which each is left out in turn.
 const MOST_LEFT_OUT: usize = 5;
-/// Documents between two looks at the clock.
-const LOOK_EVERY: u32 = 1_024;
 
 /// An order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString, IntoStaticStr)]
@@ -156,14 +154,13 @@ impl View {
         let searcher = self.reader.searcher();
         let left_out = self.stories_left_out(question)?;
         let weight = self.query(question).weight(EnableScoring::disabled_from_searcher(&searcher))?;
-        let (mut count, mut looked) = (0, 0_u32);
+        let (mut count, mut clock) = (0, Clock::until(question.until));
         for segment in searcher.segment_readers() {
             let is_found = is_found(segment, &left_out)?;
             let mut documents = weight.scorer(segment, 1.0)?;
             while documents.doc() != TERMINATED && count < most {
                 count += u64::from(is_found(documents.doc()));
-                looked += 1;
-                if looked.is_multiple_of(LOOK_EVERY) && Instant::now() > question.until {
+                if clock.has_run_out(false) {
                     return Ok(count);
                 }
                 documents.advance();
@@ -190,15 +187,14 @@ impl View {
         let (skipped, count) = question.page;
         let until = question.until;
         let left_out = self.stories_left_out(question)?;
-        let collector = Best { sort, now: question.now, most: skipped + count, until, left_out };
+        let wanted = Wanted { sort, now: question.now, most: skipped + count };
+        let collector = Best { wanted, until, left_out };
         let seen = self.seen(&searcher, until)?;
         let found = searcher.search_with_statistics_provider(query, &collector, &seen)?;
         let mut best = found.best.into_vec();
         best.sort_unstable();
         let hits = best.into_iter().skip(skipped).take(count).map(|Reverse(ranked)| {
-            let stored: TantivyDocument = searcher.doc(ranked.address)?;
-            let id = stored.get_first(self.fields.id).and_then(|id| id.as_str()).unwrap_or_default();
-            Ok(Hit { id: id.to_owned(), relevance: ranked.relevance })
+            Ok(Hit { id: self.id_of(&searcher, ranked.address)?, relevance: ranked.relevance })
         });
         Ok(Found { hits: hits.collect::<Result<_, IndexError>>()?, total: found.total, is_cut: found.is_cut })
     }
@@ -215,9 +211,7 @@ impl View {
             let clauses = if needed.is_some() && has_words(group) { &mut some } else { &mut clauses };
             let occur = if needed.is_some() && has_words(group) { Occur::Should } else { Occur::Must };
             match &group[..] {
-                [term] if term.is_excluded => {
-                    clauses.push((Occur::MustNot, Box::new(Plain(self.of(term, question)))))
-                }
+                [term] if term.is_excluded => clauses.push((Occur::MustNot, plain(self.of(term, question)))),
                 [term] => clauses.push((occur, self.of(term, question))),
                 terms => {
                     let any = terms.iter().map(|term| {
@@ -225,11 +219,9 @@ impl View {
                         if !term.is_excluded {
                             return query;
                         }
-                        let all: Box<dyn Query> = constant(Box::new(AllQuery), 0.0);
-                        Box::new(BooleanQuery::new(vec![
-                            (Occur::Must, all),
-                            (Occur::MustNot, Box::new(Plain(query))),
-                        ]))
+                        let all = constant(Box::new(AllQuery), 0.0);
+                        let clauses = vec![(Occur::Must, all), (Occur::MustNot, plain(query))];
+                        Box::new(BooleanQuery::new(clauses))
                     });
                     clauses.push((occur, Box::new(BooleanQuery::union(any.collect()))));
                 }
@@ -277,10 +269,7 @@ impl View {
                 Box::new(PrefixQuery { prefix: prefix.clone(), fields, until: Some(question.until) })
             }
             What::By(name) => match question.authors.get(name) {
-                Some(author) => {
-                    let term = tantivy::Term::from_field_u64(fields.author, *author);
-                    constant(Box::new(TermQuery::new(term, IndexRecordOption::Basic)), 0.0)
-                }
+                Some(author) => numbered(fields.author, *author),
                 None => Box::new(EmptyQuery),
             },
             What::Site(host) => constant(exactly(fields.hosts, host), 0.0),
@@ -290,14 +279,8 @@ impl View {
             What::Time(bounds) => between(fields.time, *bounds),
             What::Is(kind) => constant(exactly(fields.is, kind.name()), 0.0),
             What::Of(kind) => constant(exactly(fields.kind, kind.name()), 0.0),
-            What::In(story) => {
-                let term = tantivy::Term::from_field_u64(fields.story, *story);
-                constant(Box::new(TermQuery::new(term, IndexRecordOption::Basic)), 0.0)
-            }
-            What::Ids(ids) => {
-                let terms = ids.iter().map(|id| tantivy::Term::from_field_text(fields.id, id));
-                constant(Box::new(TermSetQuery::new(terms)), 0.0)
-            }
+            What::In(story) => numbered(fields.story, *story),
+            What::Ids(ids) => constant(any_text(fields.id, ids), 0.0),
             What::Url(url) => match question.urls.get(url) {
                 Some(url) => constant(exactly(fields.url, url), 1.0),
                 None => Box::new(EmptyQuery),
@@ -323,7 +306,7 @@ impl View {
         if kind.is_none_or(Kind::has_place) {
             queries.push(boosted(one_after_the_other(fields.place, words), place));
         }
-        Box::new(DisMax::new(queries, TIE))
+        dis_max(queries, TIE)
     }
 
     /// The stems of words one after the other. Where the words are, their stems are too, so only these are looked for
@@ -414,27 +397,49 @@ pub(crate) fn constant(query: Box<dyn Query>, score: Score) -> Box<dyn Query> {
     Box::new(ConstScoreQuery::new(query, score))
 }
 
-pub(crate) fn exactly(field: Field, text: &str) -> Box<dyn Query> {
-    Box::new(TermQuery::new(tantivy::Term::from_field_text(field, text), IndexRecordOption::Basic))
+pub(crate) fn having(term: tantivy::Term) -> Box<dyn Query> {
+    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-fn with_frequency(field: Field, word: &str) -> Box<dyn Query> {
-    Box::new(TermQuery::new(tantivy::Term::from_field_text(field, word), IndexRecordOption::WithFreqs))
+pub(crate) fn exactly(field: Field, text: &str) -> Box<dyn Query> {
+    having(tantivy::Term::from_field_text(field, text))
+}
+
+fn numbered(field: Field, number: u64) -> Box<dyn Query> {
+    constant(having(tantivy::Term::from_field_u64(field, number)), 0.0)
+}
+
+pub(crate) fn any_of(terms: Vec<tantivy::Term>) -> Box<dyn Query> {
+    Box::new(TermSetQuery::new(terms))
+}
+
+pub(crate) fn any_text(field: Field, texts: &[String]) -> Box<dyn Query> {
+    any_of(texts.iter().map(|text| tantivy::Term::from_field_text(field, text)).collect())
 }
 
 pub(crate) fn one_after_the_other(field: Field, words: &[String]) -> Box<dyn Query> {
-    match words {
-        [word] => with_frequency(field, word),
-        words => {
-            let terms = words.iter().map(|word| tantivy::Term::from_field_text(field, word));
-            Box::new(PhraseQuery::new(terms.collect()))
-        }
+    let mut terms: Vec<_> = words.iter().map(|word| tantivy::Term::from_field_text(field, word)).collect();
+    if terms.len() == 1 {
+        return Box::new(TermQuery::new(terms.remove(0), IndexRecordOption::WithFreqs));
     }
+    Box::new(PhraseQuery::new(terms))
 }
 
 fn between(field: Field, bounds: Bounds) -> Box<dyn Query> {
-    let term = |number| Bound::Included(tantivy::Term::from_field_i64(field, number));
-    constant(Box::new(RangeQuery::new(term(bounds.least), term(bounds.most))), 0.0)
+    constant(range(field, bounds.least..=bounds.most), 0.0)
+}
+
+pub(crate) fn range(field: Field, numbers: impl RangeBounds<i64>) -> Box<dyn Query> {
+    let term = |number: &i64| tantivy::Term::from_field_i64(field, *number);
+    Box::new(RangeQuery::new(numbers.start_bound().map(term), numbers.end_bound().map(term)))
+}
+
+/// The documents that are the best.
+#[derive(Clone, Copy)]
+struct Wanted {
+    sort: Sort,
+    now: i64,
+    most: usize,
 }
 
 /// Whether a document that a query finds in a segment is there and not left out.
@@ -452,9 +457,7 @@ fn is_found<'a>(
 
 /// Collects the best documents, until time runs out.
 struct Best {
-    sort: Sort,
-    now: i64,
-    most: usize,
+    wanted: Wanted,
     until: Instant,
     /// Stories whose comments are left out.
     left_out: HashSet<u64>,
@@ -521,9 +524,7 @@ impl Collected {
 
 struct SegmentBest {
     segment: u32,
-    sort: Sort,
-    now: i64,
-    most: usize,
+    wanted: Wanted,
     times: Arc<dyn ColumnValues<i64>>,
     votes: Arc<dyn ColumnValues<i64>>,
     comments: Arc<dyn ColumnValues<i64>>,
@@ -537,30 +538,31 @@ impl SegmentBest {
     #[allow(clippy::cast_precision_loss)]
     fn add(&mut self, doc: DocId, score: impl FnOnce() -> Score) {
         self.collected.total += 1;
-        let sorted_by = match self.sort {
+        let Wanted { sort, now, most } = self.wanted;
+        let sorted_by = match sort {
             Sort::Relevance => None,
             Sort::New => Some(&self.times),
             Sort::Votes => Some(&self.votes),
             Sort::Comments => Some(&self.comments),
         };
         let sorted_by = sorted_by.map(|column| (false, column.get_val(doc) as f64));
-        if sorted_by.is_some_and(|key| self.collected.is_too_low(key, self.most)) {
+        if sorted_by.is_some_and(|key| self.collected.is_too_low(key, most)) {
             return;
         }
         let score = score();
         let is_title = score >= TITLE;
         let text = f64::from(if is_title { score - TITLE } else { score });
         let at_most = (is_title, text * self.votes_at_most);
-        if sorted_by.is_none() && self.collected.is_too_low(at_most, self.most) {
+        if sorted_by.is_none() && self.collected.is_too_low(at_most, most) {
             return;
         }
         let time = self.times.get_val(doc);
-        let days = self.now.saturating_sub(time).max(0) as f64 / 86_400.0;
+        let days = now.saturating_sub(time).max(0) as f64 / 86_400.0;
         let age = 1.0 - AGE_WEIGHT * (1.0 - (-days / AGE_HALF_DAYS).exp2());
         let relevance = Relevance { text, is_title, votes: votes_factor(self.votes.get_val(doc)), age };
         let key = sorted_by.unwrap_or((is_title, relevance.score()));
         let address = DocAddress { segment_ord: self.segment, doc_id: doc };
-        self.collected.add(Ranked { key, time, address, relevance }, self.most);
+        self.collected.add(Ranked { key, time, address, relevance }, most);
     }
 }
 
@@ -590,9 +592,7 @@ impl Collector for Best {
         let votes = columns.i64("votes")?.first_or_default_col(0);
         Ok(SegmentBest {
             segment,
-            sort: self.sort,
-            now: self.now,
-            most: self.most,
+            wanted: self.wanted,
             times: columns.i64("time")?.first_or_default_col(0),
             votes_at_most: votes_factor(votes.max_value()),
             votes,
@@ -612,25 +612,21 @@ impl Collector for Best {
         reader: &SegmentReader,
     ) -> tantivy::Result<Collected> {
         let mut collector = self.for_segment(segment, reader)?;
-        if Instant::now() > self.until {
-            collector.collected.is_cut = true;
-            return Ok(collector.harvest());
-        }
-        let mut documents = weight.scorer(reader, 1.0)?;
+        let is_in_time = || Instant::now() <= self.until;
+        let documents = if is_in_time() { Some(weight.scorer(reader, 1.0)?) } else { None };
         // The scorer may have stopped halfway.
-        if Instant::now() > self.until {
+        let Some(mut documents) = documents.filter(|_| is_in_time()) else {
             collector.collected.is_cut = true;
             return Ok(collector.harvest());
-        }
+        };
         let is_found = is_found(reader, &self.left_out)?;
-        let mut seen = 0_u32;
+        let mut clock = Clock::until(self.until);
         while documents.doc() != TERMINATED {
             let doc = documents.doc();
             if is_found(doc) {
                 collector.add(doc, || documents.score());
             }
-            seen += 1;
-            if seen.is_multiple_of(LOOK_EVERY) && Instant::now() > self.until {
+            if clock.has_run_out(false) {
                 collector.collected.is_cut = true;
                 break;
             }
@@ -644,7 +640,7 @@ impl Collector for Best {
         for segment in segments {
             all.total += segment.total;
             all.is_cut |= segment.is_cut;
-            segment.best.into_iter().for_each(|Reverse(ranked)| all.add(ranked, self.most));
+            segment.best.into_iter().for_each(|Reverse(ranked)| all.add(ranked, self.wanted.most));
         }
         Ok(all)
     }

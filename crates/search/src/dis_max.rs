@@ -2,22 +2,30 @@
 //!
 //! It is the library's maximum of several queries, without its buffer of 48 KiB for each: a search with sixteen words
 //! needs sixteen of them.
+//!
+//! It is only moved forward by `advance` and `seek`. When tantivy (0.27) leaves out what another query finds, it moves
+//! the other one by `seek_danger`, also after its end, where that of a phrase panics if assertions are on. That of this
+//! query, which is the library's own default, may be called there.
 
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
 
 /// Finds what any of some queries finds. The score is the highest of theirs, and a share of the others.
 #[derive(Debug)]
-pub(crate) struct DisMax {
+struct DisMax {
     queries: Vec<Box<dyn Query>>,
     /// The share of all but the highest score.
     tie: Score,
 }
 
-impl DisMax {
-    pub(crate) const fn new(queries: Vec<Box<dyn Query>>, tie: Score) -> Self {
-        Self { queries, tie }
-    }
+/// Finds what any of some queries finds.
+pub(crate) fn dis_max(queries: Vec<Box<dyn Query>>, tie: Score) -> Box<dyn Query> {
+    Box::new(DisMax { queries, tie })
+}
+
+/// A query whose documents are to be left out.
+pub(crate) fn plain(query: Box<dyn Query>) -> Box<dyn Query> {
+    dis_max(vec![query], 0.0)
 }
 
 impl Clone for DisMax {
@@ -48,18 +56,26 @@ impl Weight for DisMaxWeight {
             self.weights.iter().map(|weight| weight.scorer(reader, boost)).collect();
         let mut scorers = scorers?;
         scorers.retain(|scorer| scorer.doc() != TERMINATED);
-        if scorers.len() == 1 {
+        if scorers.len() == 1 && self.weights.len() > 1 {
             return Ok(scorers.remove(0));
         }
-        let doc = least(&scorers);
+        let doc = scorers.iter().map(|scorer| scorer.doc()).min().unwrap_or(TERMINATED);
         Ok(Box::new(DisMaxScorer { scorers, doc, tie: self.tie }))
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
-        let mut scorer = self.scorer(reader, 1.0)?;
-        let score = if scorer.doc() <= doc && scorer.seek(doc) == doc { scorer.score() } else { 0.0 };
-        Ok(Explanation::new("DisMax", score))
+        explained("DisMax", self.scorer(reader, 1.0)?, doc)
     }
+}
+
+/// The score of a document by itself.
+pub(crate) fn explained(
+    name: &'static str,
+    mut scorer: Box<dyn Scorer>,
+    doc: DocId,
+) -> tantivy::Result<Explanation> {
+    let score = if scorer.doc() <= doc && scorer.seek(doc) == doc { scorer.score() } else { 0.0 };
+    Ok(Explanation::new(name, score))
 }
 
 /// Few scorers, so the next document is found by looking at each.
@@ -69,29 +85,20 @@ struct DisMaxScorer {
     tie: Score,
 }
 
-fn least(scorers: &[Box<dyn Scorer>]) -> DocId {
-    scorers.iter().map(|scorer| scorer.doc()).min().unwrap_or(TERMINATED)
-}
-
 impl DocSet for DisMaxScorer {
     fn advance(&mut self) -> DocId {
-        let mut next = TERMINATED;
-        for scorer in &mut self.scorers {
-            let doc = if scorer.doc() == self.doc { scorer.advance() } else { scorer.doc() };
-            next = next.min(doc);
-        }
-        self.doc = next;
-        next
+        let last = self.doc;
+        let next = self.scorers.iter_mut();
+        let next = next.map(|scorer| if scorer.doc() == last { scorer.advance() } else { scorer.doc() });
+        self.doc = next.min().unwrap_or(TERMINATED);
+        self.doc
     }
 
     fn seek(&mut self, target: DocId) -> DocId {
-        let mut next = TERMINATED;
-        for scorer in &mut self.scorers {
-            let doc = if scorer.doc() < target { scorer.seek(target) } else { scorer.doc() };
-            next = next.min(doc);
-        }
-        self.doc = next;
-        next
+        let next = self.scorers.iter_mut();
+        let next = next.map(|scorer| if scorer.doc() < target { scorer.seek(target) } else { scorer.doc() });
+        self.doc = next.min().unwrap_or(TERMINATED);
+        self.doc
     }
 
     fn doc(&self) -> DocId {

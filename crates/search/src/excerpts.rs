@@ -1,10 +1,10 @@
 //! The part of a text that shows why it was found, and the words in it that were looked for.
 
-use crate::index::View;
+use crate::index::{View, stem};
 use crate::language::{Search, What};
 use std::collections::HashSet;
 use std::ops::Range;
-use tantivy::tokenizer::{TextAnalyzer, TokenStream};
+use tantivy::tokenizer::TextAnalyzer;
 use tidings_text::words::words;
 
 /// The characters of an excerpt, at most.
@@ -44,8 +44,7 @@ impl View {
             match &term.what {
                 What::Prefix(prefix) => matcher.prefixes.push(prefix.clone()),
                 What::Words(words) => {
-                    let stems: Vec<String> = words.iter().map(|word| matcher.stem(word)).collect();
-                    matcher.stems.extend(stems);
+                    matcher.stems.extend(words.iter().map(|word| stem(&mut matcher.analyzer, word)));
                 }
                 _ => {}
             }
@@ -56,24 +55,10 @@ impl View {
 }
 
 impl Matcher {
-    fn stem(&mut self, word: &str) -> String {
-        let Some(analyzer) = &mut self.analyzer else { return word.to_owned() };
-        let mut tokens = analyzer.token_stream(word);
-        let mut stem = word.to_owned();
-        // The last one has the signs of the word.
-        while tokens.advance() {
-            stem.clone_from(&tokens.token().text);
-        }
-        stem
-    }
-
     fn is_looked_for(&mut self, word: &str) -> bool {
         self.words.contains(word)
             || self.prefixes.iter().any(|prefix| word.starts_with(prefix))
-            || !self.stems.is_empty() && {
-                let stem = self.stem(word);
-                self.stems.contains(&stem)
-            }
+            || !self.stems.is_empty() && self.stems.contains(&stem(&mut self.analyzer, word))
     }
 
     /// The words of a text that were looked for, in bytes.

@@ -10,22 +10,22 @@ mod fields;
 pub use document::{Account, Audience, Counts, Document, Kind};
 pub(crate) use fields::{Body, Fields, HIDDEN};
 
+use crate::asking::{exactly, range};
 use crate::seen::SeenCounts;
 use fields::Words;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tantivy::collector::DocSetCollector;
 use tantivy::directory::INDEX_WRITER_LOCK;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
 use tantivy::merge_policy::LogMergePolicy;
-use tantivy::query::RangeQuery;
-use tantivy::schema::{IndexRecordOption, Schema, Value};
+use tantivy::schema::{Schema, Value};
 use tantivy::tokenizer::{Stemmer, TextAnalyzer, TokenStream};
 use tantivy::{
-    DocSet, IndexBuilder, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, SegmentMeta, TERMINATED,
+    DocAddress, IndexBuilder, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, SegmentMeta,
     TantivyDocument, TantivyError, Term,
 };
 use tidings_text::words;
@@ -80,10 +80,7 @@ impl IndexError {
     /// Whether the files of the index are damaged, so that only a new one helps: not if the disk is full, or another
     /// process uses it.
     pub fn is_damage(&self) -> bool {
-        use std::io::ErrorKind::{
-            FileTooLarge, Interrupted, OutOfMemory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
-            StorageFull,
-        };
+        use std::io::ErrorKind as Of;
         let Self::Failed(error) = self else { return matches!(self, Self::Damaged(_)) };
         let cause = match error {
             TantivyError::IoError(error) => error,
@@ -99,13 +96,13 @@ impl IndexError {
         };
         let is_of_disk = matches!(
             cause.kind(),
-            FileTooLarge
-                | Interrupted
-                | OutOfMemory
-                | PermissionDenied
-                | QuotaExceeded
-                | ReadOnlyFilesystem
-                | StorageFull
+            Of::FileTooLarge
+                | Of::Interrupted
+                | Of::OutOfMemory
+                | Of::PermissionDenied
+                | Of::QuotaExceeded
+                | Of::ReadOnlyFilesystem
+                | Of::StorageFull
         );
         !is_of_disk && !TOO_MANY_FILES.iter().any(|number| cause.raw_os_error() == Some(*number))
     }
@@ -136,14 +133,12 @@ pub struct View {
 impl View {
     fn new(index: tantivy::Index, fields: Fields, language: Option<Language>) -> Result<Self, IndexError> {
         let words = TextAnalyzer::builder(Words::default());
+        let stems = match language {
+            Some(language) => words.clone().filter(Stemmer::new(language)).build(),
+            None => words.clone().build(),
+        };
         index.tokenizers().register("words", words.build());
-        let stems = TextAnalyzer::builder(Words::default());
-        match language {
-            Some(language) => {
-                index.tokenizers().register("stems", stems.filter(Stemmer::new(language)).build())
-            }
-            None => index.tokenizers().register("stems", stems.build()),
-        }
+        index.tokenizers().register("stems", stems);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         Ok(Self { fields, reader, seen: Mutex::default(), reloading: Mutex::new(()), index })
     }
@@ -151,7 +146,7 @@ impl View {
     /// Shows what was committed last. Of two at the same time, the one that has read older files would otherwise come
     /// last, and the view would go back.
     fn reload(&self) -> Result<(), IndexError> {
-        let _turn = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.reloading.lock();
         Ok(self.reader.reload()?)
     }
 
@@ -172,14 +167,25 @@ impl View {
 
     /// The stem of a word, as the index has it.
     pub(crate) fn stem(&self, word: &str) -> String {
-        let Some(mut analyzer) = self.stems() else { return word.to_owned() };
-        let mut stems = analyzer.token_stream(word);
-        let mut last = None;
-        while let Some(token) = stems.next() {
-            last = Some(token.text.clone());
-        }
-        last.unwrap_or_else(|| word.to_owned())
+        stem(&mut self.stems(), word)
     }
+
+    /// The id of a document that was found.
+    pub(crate) fn id_of(&self, searcher: &Searcher, document: DocAddress) -> Result<String, IndexError> {
+        let stored: TantivyDocument = searcher.doc(document)?;
+        Ok(stored.get_first(self.fields.id).and_then(|id| id.as_str()).unwrap_or_default().to_owned())
+    }
+}
+
+/// The stem of a word; the word itself without an analyzer.
+pub(crate) fn stem(analyzer: &mut Option<TextAnalyzer>, word: &str) -> String {
+    let mut stem = word.to_owned();
+    let mut tokens = analyzer.as_mut().map(|analyzer| analyzer.token_stream(word));
+    // The last one has the signs of the word.
+    while let Some(token) = tokens.as_mut().and_then(|tokens| tokens.next()) {
+        stem.clone_from(&token.text);
+    }
+    stem
 }
 
 /// An index.
@@ -232,15 +238,14 @@ impl Index {
             };
             Self::with(index, fields, language, Some(folder.to_owned()))
         };
-        let opened = match open() {
+        match open() {
             Err(IndexError::Failed(error)) if !matches!(error, TantivyError::LockFailure(..)) => {
                 std::fs::remove_dir_all(&of_version).map_err(failed)?;
                 make_private(&of_version).map_err(failed)?;
-                open()?
+                open()
             }
-            other => other?,
-        };
-        Ok(opened)
+            other => other,
+        }
     }
 
     /// A complete index of another version or language in the same folder, to answer until this one is complete;
@@ -249,11 +254,8 @@ impl Index {
         let opened = self.others().into_iter().filter_map(|path| {
             let index = tantivy::Index::open_in_dir(path).ok()?;
             let fields = Fields::of(&index.schema())?;
-            if progress(&index).ok()?.is_complete {
-                View::new(index, fields, self.language).ok()
-            } else {
-                None
-            }
+            progress(&index).ok().filter(|progress| progress.is_complete)?;
+            View::new(index, fields, self.language).ok()
         });
         { opened }.next()
     }
@@ -261,10 +263,7 @@ impl Index {
     /// Removes indexes of other versions and languages, and those with higher numbers that no process uses.
     pub fn remove_others(&self) {
         for path in self.others() {
-            let is_unused = unused(&path);
-            if is_unused.is_ok() {
-                std::fs::remove_dir_all(path).ok();
-            }
+            unused(&path).and_then(|_held| std::fs::remove_dir_all(&path)).ok();
         }
         let Some((first, own)) = self.first_folder.as_ref().zip(self.folder.as_ref()) else { return };
         for folder in (2..=MOST_FOLDERS).map(|number| numbered(first, number)) {
@@ -308,7 +307,7 @@ impl Index {
     /// # Errors
     /// When the library fails.
     pub fn put(&self, document: &Document) -> Result<(), IndexError> {
-        let writer = self.writer();
+        let writer = self.writer.lock();
         writer.delete_term(Term::from_field_text(self.view.fields.id, &document.id));
         writer.add_document(self.stored(document))?;
         Ok(())
@@ -316,12 +315,12 @@ impl Index {
 
     /// Removes the document with an id.
     pub fn remove(&self, id: &str) {
-        self.writer().delete_term(Term::from_field_text(self.view.fields.id, id));
+        self.writer.lock().delete_term(Term::from_field_text(self.view.fields.id, id));
     }
 
     /// Removes a story with everything that belongs to it.
     pub fn remove_story(&self, story: u64) {
-        self.writer().delete_term(Term::from_field_u64(self.view.fields.story, story));
+        self.writer.lock().delete_term(Term::from_field_u64(self.view.fields.story, story));
     }
 
     /// Removes everything; it is found until the next commit.
@@ -329,7 +328,7 @@ impl Index {
     /// # Errors
     /// When the library fails.
     pub fn clear(&self) -> Result<(), IndexError> {
-        self.writer().delete_all_documents()?;
+        self.writer.lock().delete_all_documents()?;
         Ok(())
     }
 
@@ -339,7 +338,7 @@ impl Index {
     /// When the library fails, such as on a full disk. The changes since the last commit are gone then.
     pub fn commit(&self, progress: Progress) -> Result<(), IndexError> {
         let payload = serde_json::to_string(&progress).unwrap_or_default();
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         let mut prepared = writer.prepare_commit()?;
         prepared.set_payload(&payload);
         prepared.commit()?;
@@ -357,7 +356,7 @@ impl Index {
         if metas.iter().any(SegmentMeta::has_deletes) {
             self.merge(&metas)?;
         }
-        let collecting = self.writer().garbage_collect_files();
+        let collecting = self.writer.lock().garbage_collect_files();
         collecting.wait()?;
         Ok(())
     }
@@ -368,25 +367,22 @@ impl Index {
     /// # Errors
     /// When the library fails. The files are then as they were.
     pub fn merge_all(&self) -> Result<(), IndexError> {
-        let mut outcome = Ok(());
-        for _ in 0..MERGE_ATTEMPTS {
+        let mut attempts = MERGE_ATTEMPTS;
+        loop {
+            attempts -= 1;
             let metas = self.view.index.searchable_segment_metas()?;
-            if metas.len() <= 1 {
-                return Ok(());
-            }
             // Fails if a merge that had begun took some of them away.
-            outcome = self.merge(&metas);
-            if outcome.is_ok() {
-                break;
+            let outcome = if metas.len() <= 1 { Ok(()) } else { self.merge(&metas) };
+            if outcome.is_ok() || attempts == 0 {
+                return outcome;
             }
         }
-        outcome
     }
 
     /// Merges some sets of files into one.
     fn merge(&self, metas: &[SegmentMeta]) -> Result<(), IndexError> {
         let segments: Vec<_> = metas.iter().map(SegmentMeta::id).collect();
-        let merging = self.writer().merge(&segments);
+        let merging = self.writer.lock().merge(&segments);
         merging.wait()?;
         self.view.reload()?;
         Ok(())
@@ -397,7 +393,7 @@ impl Index {
     /// # Errors
     /// When the library fails.
     pub fn roll_back(&self) -> Result<(), IndexError> {
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         writer.rollback()?;
         writer.set_merge_policy(merge_policy());
         Ok(())
@@ -408,28 +404,18 @@ impl Index {
     /// # Errors
     /// When the library fails.
     pub fn counts(&self, id: &str) -> Result<Option<Counts>, IndexError> {
-        let term = Term::from_field_text(self.view.fields.id, id);
-        for segment in self.view.reader.searcher().segment_readers() {
-            let index = segment.inverted_index(self.view.fields.id)?;
-            let postings = index.read_postings(&term, IndexRecordOption::Basic);
-            let Some(mut postings) = postings.map_err(TantivyError::from)? else { continue };
-            while postings.doc() != TERMINATED {
-                let doc = postings.doc();
-                if segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc)) {
-                    let columns = segment.fast_fields();
-                    let count = |name| Ok::<_, TantivyError>(columns.i64(name)?.first(doc).unwrap_or(0));
-                    return Ok(Some(Counts {
-                        votes: count("votes")?,
-                        comments: count("comments")?,
-                        karma: count("karma")?,
-                        seen: count("seen")?,
-                        digest: count("digest")?,
-                    }));
-                }
-                postings.advance();
-            }
-        }
-        Ok(None)
+        let searcher = self.view.reader.searcher();
+        let found = searcher.search(&*exactly(self.view.fields.id, id), &DocSetCollector)?;
+        let Some(DocAddress { segment_ord, doc_id }) = found.into_iter().next() else { return Ok(None) };
+        let columns = searcher.segment_reader(segment_ord).fast_fields();
+        let count = |name| Ok::<_, TantivyError>(columns.i64(name)?.first(doc_id).unwrap_or(0));
+        Ok(Some(Counts {
+            votes: count("votes")?,
+            comments: count("comments")?,
+            karma: count("karma")?,
+            seen: count("seen")?,
+            digest: count("digest")?,
+        }))
     }
 
     /// The ids of accounts of which something has ended by itself at a time.
@@ -437,16 +423,9 @@ impl Index {
     /// # Errors
     /// When the library fails.
     pub fn ended(&self, now: i64) -> Result<Vec<String>, IndexError> {
-        let fields = &self.view.fields;
         let searcher = self.view.reader.searcher();
-        let now = Bound::Included(Term::from_field_i64(fields.ends, now));
-        let query = RangeQuery::new(Bound::Unbounded, now);
-        let mut ids = Vec::new();
-        for address in searcher.search(&query, &DocSetCollector)? {
-            let stored: TantivyDocument = searcher.doc(address)?;
-            ids.extend(stored.get_first(fields.id).and_then(|id| id.as_str()).map(str::to_owned));
-        }
-        Ok(ids)
+        let found = searcher.search(&*range(self.view.fields.ends, ..=now), &DocSetCollector)?;
+        found.into_iter().map(|address| self.view.id_of(&searcher, address)).collect()
     }
 
     /// Compares every file with its checksum.
@@ -478,10 +457,6 @@ impl Index {
     /// The folder that it uses.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
-    }
-
-    fn writer(&self) -> MutexGuard<'_, IndexWriter> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn stored(&self, document: &Document) -> TantivyDocument {

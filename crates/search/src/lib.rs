@@ -20,6 +20,28 @@ pub mod excerpts;
 pub mod index;
 pub mod language;
 pub mod offering;
-mod plain;
 mod prefix;
 mod seen;
+
+use std::time::Instant;
+
+/// The documents, or terms, between two looks at the clock.
+const LOOK_EVERY: u32 = 1_024;
+
+/// Tells a loop over documents or terms when to stop.
+struct Clock {
+    until: Instant,
+    passed: u32,
+}
+
+impl Clock {
+    const fn until(until: Instant) -> Self {
+        Self { until, passed: 0 }
+    }
+
+    /// Whether time has run out. It looks at the clock now and then, and each time if it must.
+    fn has_run_out(&mut self, must_look: bool) -> bool {
+        self.passed += 1;
+        (must_look || self.passed.is_multiple_of(LOOK_EVERY)) && Instant::now() > self.until
+    }
+}

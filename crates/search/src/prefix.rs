@@ -3,6 +3,7 @@
 //! One set of bits for all fields keeps a search with many prefixes small; a set for each field would take
 //! megabytes.
 
+use crate::dis_max::explained;
 use std::time::Instant;
 use tantivy::query::{BitSetDocSet, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
@@ -25,10 +26,6 @@ impl PrefixQuery {
     pub(crate) fn of(field: Field, prefix: &str) -> Box<dyn Query> {
         Box::new(Self { prefix: prefix.to_owned(), fields: vec![(field, 0.0)], until: None })
     }
-
-    fn least(&self) -> Score {
-        self.fields.iter().map(|(_, weight)| *weight).fold(Score::INFINITY, Score::min)
-    }
 }
 
 impl Query for PrefixQuery {
@@ -39,7 +36,7 @@ impl Query for PrefixQuery {
 
 impl Weight for PrefixQuery {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        let least = self.least();
+        let least = self.fields.iter().map(|(_, weight)| *weight).fold(Score::INFINITY, Score::min);
         let mut all = BitSet::with_max_value(reader.max_doc());
         let mut heavier: Vec<(Score, Vec<DocId>)> = Vec::new();
         for (field, weight) in &self.fields {
@@ -71,9 +68,7 @@ impl Weight for PrefixQuery {
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
-        let mut scorer = self.scorer(reader, 1.0)?;
-        let score = if scorer.seek(doc) == doc { scorer.score() } else { 0.0 };
-        Ok(Explanation::new("PrefixQuery", score))
+        explained("PrefixQuery", self.scorer(reader, 1.0)?, doc)
     }
 }
 

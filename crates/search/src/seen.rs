@@ -4,8 +4,9 @@
 //! those, the score of one's own text would tell which words a hidden one has.
 
 use crate::index::{Fields, HIDDEN, IndexError, View};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
@@ -46,26 +47,25 @@ impl SeenCounts {
         let mut seen = Self { generation, hidden: Vec::new(), documents: 0, frequencies: Mutex::default() };
         for segment in searcher.segment_readers() {
             let index = segment.inverted_index(fields.hidden)?;
-            let info = index.get_term_info(&Term::from_field_text(fields.hidden, HIDDEN));
-            let info = info.map_err(tantivy::TantivyError::from)?;
+            let term = Term::from_field_text(fields.hidden, HIDDEN);
+            let info = index.get_term_info(&term).map_err(tantivy::TantivyError::from)?;
             let hidden = info.map(|info| hidden(&index, &info, segment)).transpose()?;
             let is_seen = |doc: &u32| segment.alive_bitset().is_none_or(|alive| alive.is_alive(*doc));
-            let count = hidden.as_ref().map_or(0, |hidden| docs(hidden).filter(is_seen).count());
+            let count = hidden.as_ref().map_or(0, |hidden| {
+                (0..hidden.max_value()).filter(|doc| hidden.contains(*doc)).filter(is_seen).count()
+            });
             seen.documents += u64::from(segment.num_docs()).saturating_sub(count as u64);
             seen.hidden.push(hidden);
         }
         Ok(seen)
     }
 
-    fn frequencies(&self) -> MutexGuard<'_, HashMap<Term, u64>> {
-        self.frequencies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl View {
     /// What every visitor finds of what a searcher reads.
     pub(crate) fn seen<'a>(&self, searcher: &'a Searcher, until: Instant) -> Result<Seen<'a>, IndexError> {
-        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.seen.lock();
         let known = last.as_ref().filter(|seen| seen.generation == searcher.generation().generation_id());
         let counts = match known {
             Some(known) => known.clone(),
@@ -123,11 +123,6 @@ fn hidden(index: &InvertedIndexReader, info: &TermInfo, segment: &SegmentReader)
     Ok(hidden)
 }
 
-/// The documents in a set.
-fn docs(set: &BitSet) -> impl Iterator<Item = u32> + '_ {
-    (0..set.max_value()).filter(|doc| set.contains(*doc))
-}
-
 impl Bm25StatisticsProvider for Seen<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
         let Fields { title, title_stems, place, .. } = self.fields;
@@ -140,7 +135,7 @@ impl Bm25StatisticsProvider for Seen<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        if let Some(count) = self.counts.frequencies().get(term) {
+        if let Some(count) = self.counts.frequencies.lock().get(term) {
             return Ok(*count);
         }
         let mut count = 0;
@@ -153,7 +148,7 @@ impl Bm25StatisticsProvider for Seen<'_> {
                 return Ok(count);
             }
         }
-        let mut frequencies = self.counts.frequencies();
+        let mut frequencies = self.counts.frequencies.lock();
         if frequencies.len() < MOST_COUNTED {
             frequencies.insert(term.clone(), count);
         }

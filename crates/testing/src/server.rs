@@ -24,7 +24,7 @@ use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::session_token::SessionToken;
 use tidings_domain::values::text::Username;
 pub use tidings_keyspace::Batch;
-use tidings_keyspace::{EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
+use tidings_keyspace::{EngineClock, Expiry, Order, Store, StoreOptions, Value, read};
 pub use tidings_testing_macros::{each_engine, in_memory};
 use tidings_web::App;
 use tidings_web::mail::SendMail;
@@ -372,16 +372,12 @@ impl Server {
 
     /// The string at a key.
     pub async fn string(&self, key: &str) -> Option<String> {
-        let mut query = Query::new();
-        let string = query.string(key);
-        self.store().query(query).await.unwrap().take(string)
+        self.store().fetch(read::string(key)).await.unwrap()
     }
 
     /// A hash, by field.
     pub async fn hash(&self, key: &str) -> BTreeMap<String, String> {
-        let mut query = Query::new();
-        let hash = query.hash(key);
-        self.store().query(query).await.unwrap().take(hash).0.into_iter().collect()
+        self.store().fetch(read::hash(key)).await.unwrap().0.into_iter().collect()
     }
 
     /// One field of a hash.
@@ -423,9 +419,7 @@ impl Server {
 
     /// The members of a sorted set, lowest score first.
     pub async fn sorted(&self, key: &str) -> Vec<(String, f64)> {
-        let mut query = Query::new();
-        let range = query.sorted_range(key, Order::Ascending, 0, 1_000_000);
-        self.store().query(query).await.unwrap().take(range)
+        self.store().fetch(read::sorted_range(key, Order::Ascending, 0, 1_000_000)).await.unwrap()
     }
 
     /// The members of a sorted set that holds ids, in no particular order.
@@ -438,9 +432,7 @@ impl Server {
 
     /// Whether and when a key expires.
     pub async fn expiry(&self, key: &str) -> Expiry {
-        let mut query = Query::new();
-        let expiry = query.expiry(key);
-        self.store().query(query).await.unwrap().take(expiry)
+        self.store().fetch(read::expiry(key)).await.unwrap()
     }
 
     /// Everything that is stored, in a form that can be compared.

@@ -12,10 +12,9 @@
 use super::known_fields::{KnownFields, ValueHash};
 use super::{ItemHash, VersionedItem, Versions, tracked_fields};
 use crate::KeyspaceError;
-use crate::batch::{Batch, Write};
+use crate::batch::{Batch, WrittenFields};
 use crate::query::{Answer, Query, Read};
 use std::hash::BuildHasher;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 /// A reported key of which fields were read before.
@@ -33,7 +32,7 @@ impl Versions {
         if reads.peek().is_none() {
             return;
         }
-        let mut writes = self.lock_writes();
+        let mut writes = self.writes.write();
         let dropped: Vec<_> = reads.flat_map(|(key, fields)| writes.known.expect(key, fields)).collect();
         let items: Vec<ItemHash> = dropped.iter().map(|key| self.all_fields(key)).collect();
         if !items.is_empty() {
@@ -47,7 +46,7 @@ impl Versions {
         if !self.has_reports || !has_fields() {
             return;
         }
-        let mut writes = self.lock_writes();
+        let mut writes = self.writes.write();
         let mut changed = Vec::new();
         for (read, outcome) in query.reads().iter().zip(outcomes) {
             let Some((key, fields)) = tracked_fields(read) else { continue };
@@ -80,7 +79,7 @@ impl Versions {
     /// those in doubt that have fields of it.
     pub(crate) fn note_reported_key(&self, key: &str) {
         self.watchers.note(key);
-        let mut writes = self.lock_writes();
+        let mut writes = self.writes.write();
         // If no field is known, all read sets that had one have ended.
         if writes.known.has(key) {
             let (item, number) = (self.all_fields(key), self.latest.load(Ordering::Relaxed) + 1);
@@ -100,7 +99,7 @@ impl Versions {
 
     /// Some of the keys that are in doubt, with the fields to read again.
     pub(crate) fn doubts(&self, count: usize) -> Vec<(Doubt, Vec<String>)> {
-        let writes = self.writes.read().unwrap_or_else(PoisonError::into_inner);
+        let writes = self.writes.read();
         let with_fields =
             |doubt: &Doubt| (doubt.clone(), writes.known.of(&doubt.key).map(str::to_owned).collect());
         writes.doubts.values().take(count).map(with_fields).collect()
@@ -110,7 +109,7 @@ impl Versions {
     /// with another value than before end. If the key was reported again after the doubt was
     /// taken, it stays in doubt.
     pub(crate) fn settle(&self, doubt: &Doubt, fields: &[String], values: Option<&[Option<String>]>) {
-        let mut writes = self.lock_writes();
+        let mut writes = self.writes.write();
         let mut changed = Vec::new();
         match values.filter(|values| values.len() == fields.len()) {
             Some(values) => {
@@ -144,20 +143,11 @@ impl Versions {
 /// Forgets the fields that a batch writes.
 pub(super) fn forget_written(known: &mut KnownFields, batch: &Batch) {
     for write in batch.writes() {
-        match write {
-            Write::SetFields(key, fields) => {
-                fields.iter().for_each(|(field, _)| known.forget_field(key, field));
+        match write.written_fields() {
+            WrittenFields::All => known.forget(write.key()),
+            WrittenFields::These(fields) => {
+                fields.iter().for_each(|field| known.forget_field(write.key(), field));
             }
-            Write::DeleteField(key, field)
-            | Write::IncrementField(key, field, _)
-            | Write::LowerField(key, field, _) => {
-                known.forget_field(key, field);
-            }
-            Write::Set(key, ..) | Write::Delete(key) | Write::Expire(key, _) | Write::SortedStore(key, _) => {
-                known.forget(key);
-            }
-            // Never to a hash.
-            _ => {}
         }
     }
 }

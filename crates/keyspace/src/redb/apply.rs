@@ -26,10 +26,9 @@ use std::time::Duration;
 pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     tables: &Tables<T>,
     batch: &Batch,
-    now: u64,
 ) -> Result<Vec<i64>, CommitError> {
     for (index, check) in batch.checks().iter().enumerate() {
-        if !tables.holds(check, now)? {
+        if !tables.holds(check)? {
             return Err(CommitError::Rejected(CheckId(index)));
         }
     }
@@ -40,9 +39,9 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
         if let Write::Publish(..) = write {
             continue;
         }
-        let plan = plan_of(&mut plans, tables, key, now)?;
+        let plan = plan_of(&mut plans, tables, key)?;
         let stored = |plan: &PlannedKey| -> Result<_, KeyspaceError> {
-            Ok(if plan.cleared { None } else { tables.live_row(key, now)? })
+            Ok(if plan.cleared { None } else { tables.live_row(key)? })
         };
         match write {
             Write::Set(..) => plan.replace(Some(ValueType::String)),
@@ -90,17 +89,17 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
             }
             Write::SortedAddBounded(_, _, _, bound) => {
                 plan.add(key, ValueType::SortedSet)?;
-                plan_of(&mut plans, tables, &bound.floors, now)?.add(&bound.floors, ValueType::SortedSet)?;
+                plan_of(&mut plans, tables, &bound.floors)?.add(&bound.floors, ValueType::SortedSet)?;
             }
             Write::SortedAddIfPresent(..) | Write::SortedRemove(..) | Write::SortedTrim(..) => {
                 plan.remove(key, ValueType::SortedSet)?;
             }
             Write::SortedStore(_, selection) => {
                 plan.replace(Some(ValueType::SortedSet));
-                plan_of(&mut plans, tables, &selection.scores, now)?
+                plan_of(&mut plans, tables, &selection.scores)?
                     .remove(&selection.scores, ValueType::SortedSet)?;
                 for set in &selection.sets {
-                    plan_of(&mut plans, tables, set, now)?.remove(set, ValueType::Set)?;
+                    plan_of(&mut plans, tables, set)?.remove(set, ValueType::Set)?;
                 }
             }
             Write::Publish(..) => {}
@@ -114,12 +113,11 @@ fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
     plans: &'plans mut HashMap<&'batch str, PlannedKey<'batch>>,
     tables: &Tables<T>,
     key: &'batch str,
-    now: u64,
 ) -> Result<&'plans mut PlannedKey<'batch>, StorageError> {
     Ok(match plans.entry(key) {
         hash_map::Entry::Occupied(plan) => plan.into_mut(),
         hash_map::Entry::Vacant(plan) => {
-            let row = tables.live_row(key, now)?;
+            let row = tables.live_row(key)?;
             let header = row.map(|row| RowHeader::of(row.value())).transpose()?;
             plan.insert(PlannedKey {
                 holds: header.map(|header| header.encoding.value_type()),
@@ -186,49 +184,50 @@ struct KeyRow {
 
 impl Tables<WriteTable<'_>> {
     /// Applies the writes of a batch that passed [`preflight`], which computed `counters`.
-    pub(super) fn apply(&mut self, batch: &Batch, counters: &[i64], now: u64) -> Result<(), StorageError> {
+    pub(super) fn apply(&mut self, batch: &Batch, counters: &[i64]) -> Result<(), StorageError> {
         let mut counters = counters.iter();
         let mut next_counter = || counters.next().copied().unwrap_or_default().to_string();
         for write in batch.writes() {
             match write {
                 Write::Set(key, value, time_to_live) => {
-                    let expires_at = time_to_live.map_or(0, |time_to_live| expiry_time(now, time_to_live));
+                    let expires_at =
+                        time_to_live.map_or(0, |time_to_live| expiry_time(self.now, time_to_live));
                     self.set(key, value, expires_at)?;
                 }
                 Write::Delete(key) => self.delete(key)?,
                 Write::Expire(key, time_to_live) if milliseconds(*time_to_live) == 0 => self.delete(key)?,
-                Write::Expire(key, time_to_live) => self.expire(key, expiry_time(now, *time_to_live), now)?,
+                Write::Expire(key, time_to_live) => self.expire(key, expiry_time(self.now, *time_to_live))?,
                 Write::Increment(key, _) => {
-                    let expires_at = self.row(key, now)?.map_or(0, |row| row.header.expires_at);
+                    let expires_at = self.row(key)?.map_or(0, |row| row.header.expires_at);
                     self.set(key, &next_counter(), expires_at)?;
                 }
-                Write::SetFields(key, fields) => self.set_fields(key, fields, now)?,
+                Write::SetFields(key, fields) => self.set_fields(key, fields)?,
                 Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
-                    self.set_fields(key, &[(field.clone(), next_counter())], now)?;
+                    self.set_fields(key, &[(field.clone(), next_counter())])?;
                 }
-                Write::DeleteField(key, field) => self.delete_field(key, field, now)?,
-                Write::AddMember(key, member) => self.add_member(key, member, now)?,
-                Write::RemoveMember(key, member) => self.remove_member(key, member, now)?,
-                Write::SortedAdd(key, member, score) => self.sorted_add(key, member, *score, now)?,
+                Write::DeleteField(key, field) => self.delete_field(key, field)?,
+                Write::AddMember(key, member) => self.add_member(key, member)?,
+                Write::RemoveMember(key, member) => self.remove_member(key, member)?,
+                Write::SortedAdd(key, member, score) => self.sorted_add(key, member, *score)?,
                 Write::SortedAddBounded(key, member, score, bound) => {
-                    self.sorted_add_bounded(key, member, *score, bound, now)?;
+                    self.sorted_add_bounded(key, member, *score, bound)?;
                 }
-                Write::SortedAppend(key, member) => self.sorted_append(key, member, now)?,
-                Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score, now)?,
+                Write::SortedAppend(key, member) => self.sorted_append(key, member)?,
+                Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score)?,
                 Write::SortedAddIfPresent(key, member, score) => {
-                    if self.row(key, now)?.is_some() {
-                        self.sorted_add(key, member, *score, now)?;
+                    if self.row(key)?.is_some() {
+                        self.sorted_add(key, member, *score)?;
                     }
                 }
                 Write::SortedStore(key, selection) => {
                     self.delete(key)?;
-                    let selected = self.select(selection, now)?;
+                    let selected = self.select(selection)?;
                     self.store_or_clear(key, &packed_set(0, &selected))?;
                 }
-                Write::SortedIncrement(key, member, by) => self.sorted_increment(key, member, *by, now)?,
-                Write::SortedRemove(key, member) => self.sorted_remove(key, member, now)?,
+                Write::SortedIncrement(key, member, by) => self.sorted_increment(key, member, *by)?,
+                Write::SortedRemove(key, member) => self.sorted_remove(key, member)?,
                 Write::SortedTrim(key, keep) => {
-                    self.sorted_trim(key, *keep, now)?;
+                    self.sorted_trim(key, *keep)?;
                 }
                 // The writer sends messages when the transaction is on disk.
                 Write::Publish(..) => {}
@@ -239,12 +238,10 @@ impl Tables<WriteTable<'_>> {
 
     /// Removes expired keys until about `limit` rows are gone. Returns whether there may be
     /// more.
-    pub(super) fn sweep(&mut self, limit: u64, now: u64) -> Result<bool, StorageError> {
+    pub(super) fn sweep(&mut self, limit: u64) -> Result<bool, StorageError> {
         let mut removed = 0;
         while removed < limit {
-            let Some((expires_at, key)) = self.first_expired(now)? else {
-                return Ok(false);
-            };
+            let Some((expires_at, key)) = self.first_expired()? else { return Ok(false) };
             // A row that cannot be read stays, or no key after it would ever be removed.
             let stored = of_one_key(&key, || Ok(self.stored_row(&key)?)).unwrap_or_else(|error| {
                 tracing::error!(%error, "an expired key cannot be removed");
@@ -263,11 +260,9 @@ impl Tables<WriteTable<'_>> {
     }
 
     /// The row of a key. If the key has expired, it is removed.
-    fn row(&mut self, key: &str, now: u64) -> Result<Option<KeyRow>, StorageError> {
-        let Some(row) = self.stored_row(key)? else {
-            return Ok(None);
-        };
-        if row.header.expired(now) {
+    fn row(&mut self, key: &str) -> Result<Option<KeyRow>, StorageError> {
+        let Some(row) = self.stored_row(key)? else { return Ok(None) };
+        if row.header.expired(self.now) {
             self.clear(key, &row.header)?;
             return Ok(None);
         }
@@ -276,16 +271,14 @@ impl Tables<WriteTable<'_>> {
 
     /// The row of a key, even if it is expired.
     fn stored_row(&self, key: &str) -> Result<Option<KeyRow>, StorageError> {
-        let Some(row) = self.any_row(key)? else {
-            return Ok(None);
-        };
+        let Some(row) = self.any_row(key)? else { return Ok(None) };
         let header = RowHeader::of(row.value())?;
         Ok(Some(KeyRow { header, body: RowHeader::body(row.value()).to_vec() }))
     }
 
-    fn row_or_new(&mut self, key: &str, encoding: Encoding, now: u64) -> Result<KeyRow, StorageError> {
+    fn row_or_new(&mut self, key: &str, encoding: Encoding) -> Result<KeyRow, StorageError> {
         let new = || KeyRow { header: RowHeader { encoding, expires_at: 0, count: 0 }, body: Vec::new() };
-        Ok(self.row(key, now)?.unwrap_or_else(new))
+        Ok(self.row(key)?.unwrap_or_else(new))
     }
 
     fn store(&mut self, key: &str, row: &KeyRow) -> Result<(), StorageError> {
@@ -329,10 +322,8 @@ impl Tables<WriteTable<'_>> {
         }
     }
 
-    fn expire(&mut self, key: &str, expires_at: u64, now: u64) -> Result<(), StorageError> {
-        let Some(mut row) = self.row(key, now)? else {
-            return Ok(());
-        };
+    fn expire(&mut self, key: &str, expires_at: u64) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key)? else { return Ok(()) };
         if row.header.expires_at != 0 {
             self.expiries.remove(expiry_key(row.header.expires_at, key).as_slice())?;
         }
@@ -348,8 +339,8 @@ impl Tables<WriteTable<'_>> {
         Ok(())
     }
 
-    fn set_fields(&mut self, key: &str, fields: &[(String, String)], now: u64) -> Result<(), StorageError> {
-        let mut row = self.row_or_new(key, Encoding::PackedHash, now)?;
+    fn set_fields(&mut self, key: &str, fields: &[(String, String)]) -> Result<(), StorageError> {
+        let mut row = self.row_or_new(key, Encoding::PackedHash)?;
         if row.header.encoding == Encoding::PackedHash {
             let mut values = packed_fields(&row.body)?;
             put_fields(&mut values, fields);
@@ -386,10 +377,8 @@ impl Tables<WriteTable<'_>> {
         Ok(())
     }
 
-    fn delete_field(&mut self, key: &str, field: &str, now: u64) -> Result<(), StorageError> {
-        let Some(mut row) = self.row(key, now)? else {
-            return Ok(());
-        };
+    fn delete_field(&mut self, key: &str, field: &str) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key)? else { return Ok(()) };
         if row.header.encoding == Encoding::PackedHash {
             let mut values = packed_fields(&row.body)?;
             values.retain(|(name, _)| *name != field.as_bytes());
@@ -401,8 +390,8 @@ impl Tables<WriteTable<'_>> {
         self.store_or_clear(key, &row)
     }
 
-    fn add_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
-        let mut row = self.row_or_new(key, Encoding::Set, now)?;
+    fn add_member(&mut self, key: &str, member: &str) -> Result<(), StorageError> {
+        let mut row = self.row_or_new(key, Encoding::Set)?;
         let row_key = joined(&prefix(key), member.as_bytes());
         if self.members.insert(row_key.as_slice(), &[][..])?.is_some() {
             return Ok(());
@@ -411,10 +400,8 @@ impl Tables<WriteTable<'_>> {
         self.store(key, &row)
     }
 
-    fn remove_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
-        let Some(mut row) = self.row(key, now)? else {
-            return Ok(());
-        };
+    fn remove_member(&mut self, key: &str, member: &str) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key)? else { return Ok(()) };
         if self.members.remove(joined(&prefix(key), member.as_bytes()).as_slice())?.is_none() {
             return Ok(());
         }
@@ -425,12 +412,10 @@ impl Tables<WriteTable<'_>> {
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// The time and the key of the earliest expiry that has passed.
-    pub(super) fn first_expired(&self, now: u64) -> Result<Option<(u64, String)>, StorageError> {
-        let Some((row, _)) = self.expiries.first()? else {
-            return Ok(None);
-        };
+    pub(super) fn first_expired(&self) -> Result<Option<(u64, String)>, StorageError> {
+        let Some((row, _)) = self.expiries.first()? else { return Ok(None) };
         let (expires_at, key) = split_expiry_key(row.value())?;
-        Ok((expires_at <= now).then(|| (expires_at, key.to_owned())))
+        Ok((expires_at <= self.now).then(|| (expires_at, key.to_owned())))
     }
 }
 

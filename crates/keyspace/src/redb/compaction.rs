@@ -4,7 +4,7 @@
 //! long, unless the file is written anew.
 
 use super::database::open_file;
-use super::tables::{META, Tables, WriteTable};
+use super::tables::{META, Tables};
 use redb::backends::FileBackend;
 use redb::{Durability, ReadTransaction, ReadableTable};
 use std::ffi::OsString;
@@ -39,14 +39,13 @@ pub(super) fn write_anew(from: &ReadTransaction, path: &Path) -> Result<NewFile,
     transaction.set_quick_repair(true);
     transaction.set_durability(Durability::Immediate)?;
     {
-        let old = Tables::read(from)?;
-        let mut new = Tables::write(&transaction)?;
-        copy(&old.keys, &mut new.keys)?;
-        copy(&old.fields, &mut new.fields)?;
-        copy(&old.members, &mut new.members)?;
-        copy(&old.scores, &mut new.scores)?;
-        copy(&old.order, &mut new.order)?;
-        copy(&old.expiries, &mut new.expiries)?;
+        let (old, new) = (Tables::read(from)?, Tables::write(&transaction)?);
+        for (old, mut new) in old.into_all().into_iter().zip(new.into_all()) {
+            for row in old.iter()? {
+                let (key, value) = row?;
+                new.insert(key.value(), value.value())?;
+            }
+        }
         let mut meta = transaction.open_table(META)?;
         for row in from.open_table(META)?.iter()? {
             let (key, value) = row?;
@@ -56,14 +55,6 @@ pub(super) fn write_anew(from: &ReadTransaction, path: &Path) -> Result<NewFile,
     transaction.commit()?;
     drop(database);
     Ok(NewFile(name_beside(path)))
-}
-
-fn copy(old: &super::tables::ReadTable, new: &mut WriteTable<'_>) -> Result<(), redb::Error> {
-    for row in old.iter()? {
-        let (key, value) = row?;
-        new.insert(key.value(), value.value())?;
-    }
-    Ok(())
 }
 
 impl NewFile {

@@ -6,10 +6,10 @@ use super::store_file::{StoreFile, Trouble};
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, META_SEALED, Tables};
 use crate::limits::JOURNAL_BYTES;
 use crate::{Batch, KeyspaceError};
+use parking_lot::RwLock;
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableError};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
 use tidings_disk::{Folder, RealFolder};
 use tidings_supervision::steps::step;
 
@@ -56,7 +56,7 @@ impl ReopenableDatabase {
 
     /// Begins a read transaction.
     pub(super) fn begin_read(&self) -> Result<redb::ReadTransaction, redb::Error> {
-        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.database.read() {
             Some(database) => Ok(database.begin_read()?),
             None => Err(redb::Error::DatabaseClosed),
         }
@@ -64,7 +64,7 @@ impl ReopenableDatabase {
 
     /// Begins a write transaction. Only the writer calls this.
     pub(super) fn begin_write(&self) -> Result<redb::WriteTransaction, redb::Error> {
-        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.database.read() {
             Some(database) => begin_write(database),
             None => Err(redb::Error::DatabaseClosed),
         }
@@ -77,7 +77,7 @@ impl ReopenableDatabase {
 
     /// Makes a journal ready that could not be created when the store was opened.
     pub(super) fn prepare_journal(&self, files: &mut Files) -> Result<(), String> {
-        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.database.read() {
             Some(database) => prepare_journal(database, &files.store, &mut files.journal),
             None => Err(redb::Error::DatabaseClosed.to_string()),
         }
@@ -86,7 +86,7 @@ impl ReopenableDatabase {
     /// Reopens the database and its files. Returns `None` if that fails. Data that the old database
     /// has in memory is not written, because it may be wrong.
     pub(super) fn reopen(&self, old: Option<Files>) -> Option<Option<Files>> {
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let mut database = self.database.write();
         if let Some(old) = old {
             old.store.abandon();
         }
@@ -108,7 +108,7 @@ impl ReopenableDatabase {
     /// Closes the database, and removes the journal if one is given, because it is no
     /// longer needed. Later transactions fail.
     pub(super) fn close(&self, journal: Option<Journal>) {
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let mut database = self.database.write();
         if let (Some(database), Some(journal)) = (&*database, journal)
             && let Err(error) = close_journal(database, journal)
         {
@@ -336,7 +336,7 @@ fn lay_out(database: &Database, is_new: bool, first: Option<&(String, String)>) 
         if let Some((key, text)) = first {
             let mut batch = Batch::new();
             batch.set(key, text);
-            tables.apply(&batch, &[], 0)?;
+            tables.apply(&batch, &[])?;
         }
         let mut meta = transaction.open_table(META)?;
         meta.insert(META_LAYOUT, LAYOUT_VERSION)?;

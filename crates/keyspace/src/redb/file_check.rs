@@ -9,14 +9,15 @@
 //! ten-thousandth of the file.
 
 use super::file_view::{BLOCK_BYTES, FileView, Piece, as_offset, pieces};
+use crate::KeyspaceError;
 use crate::file_check::{FileCheckStep, FileState};
-use crate::{KeyspaceError, snapshot};
+use parking_lot::Mutex;
 use redb::{DatabaseError, StorageBackend, StorageError};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::io::{Error, Result};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidings_supervision::panics::catch_damage;
 use tokio::sync::mpsc::Sender;
 
@@ -46,9 +47,8 @@ pub(super) enum Unpinned {
 /// Where the steps of a check are sent.
 pub(super) type Steps = Sender<std::result::Result<FileCheckStep, KeyspaceError>>;
 
-/// Checks a file on the current thread, which gives way to others, until nobody wants the steps.
+/// Checks a file on the current thread until nobody wants the steps.
 pub(super) fn check(pinned: PinnedFile, steps: &Steps) {
-    snapshot::give_way();
     let PinnedFile { view, transaction } = pinned;
     let state = state_of(view, steps);
     // Frees the pages that only the check has kept.
@@ -104,10 +104,6 @@ struct Shared {
 }
 
 impl Overlay {
-    fn changed(&self) -> MutexGuard<'_, HashMap<u64, Box<[u8]>>> {
-        self.0.changed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reads a part of the view, and zeros after its end.
     fn read_view(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let stored = self.0.view.length().saturating_sub(offset);
@@ -147,7 +143,7 @@ impl StorageBackend for Overlay {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         self.read_view(offset, out)?;
-        let changed = self.changed();
+        let changed = self.0.changed.lock();
         if changed.is_empty() {
             return Ok(());
         }
@@ -173,7 +169,7 @@ impl StorageBackend for Overlay {
         if self.0.is_over.load(Ordering::Acquire) {
             return Err(Error::other("the check is over"));
         }
-        let mut changed = self.changed();
+        let mut changed = self.0.changed.lock();
         for Piece { block, in_block, in_range } in pieces(offset, data.len()) {
             if let Some(bytes) = changed.get_mut(&block) {
                 bytes[in_block].copy_from_slice(&data[in_range]);

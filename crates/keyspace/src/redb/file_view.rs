@@ -6,11 +6,12 @@
 //! were free, which nobody will ask for.
 
 use super::store_file::StoreFile;
+use parking_lot::Mutex;
 use redb::StorageBackend;
 use std::collections::HashMap;
 use std::io::{Error, Result};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The unit in which parts of the file are kept: redb's smallest page.
 pub(super) const BLOCK_BYTES: u64 = 4096;
@@ -39,7 +40,7 @@ impl Preimages {
 
     /// Keeps a part of the file that is about to be changed.
     pub(super) fn keep(&self, file: &dyn StorageBackend, range: Range<u64>) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         for block in range.start / BLOCK_BYTES..range.end.min(self.length).div_ceil(BLOCK_BYTES) {
             if kept.lost.is_some() || kept.blocks.contains_key(&block) {
                 continue;
@@ -59,11 +60,7 @@ impl Preimages {
 
     /// Makes the view unreadable, because others may write to the file from now on.
     pub(super) fn lose(&self, reason: &str) {
-        self.kept().lose(reason);
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().lose(reason);
     }
 }
 
@@ -92,7 +89,7 @@ impl FileView {
 
     /// Why the view cannot be read any more.
     pub(super) fn lost(&self) -> Option<String> {
-        self.preimages.kept().lost.clone()
+        self.preimages.kept.lock().lost.clone()
     }
 
     /// Reads a part of the file.
@@ -100,7 +97,7 @@ impl FileView {
         let file = self.file.raw();
         let whole = file.read(offset, out);
         // Blocks that were replaced before or during the read are kept by now.
-        let kept = self.preimages.kept();
+        let kept = self.preimages.kept.lock();
         if let Some(reason) = &kept.lost {
             return Err(Error::other(reason.clone()));
         }

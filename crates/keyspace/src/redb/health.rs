@@ -1,7 +1,8 @@
 //! The health of the store, as its writer last said.
 
 use crate::StoreHealth;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Whether the store can be read and written, as its writer last said.
@@ -18,7 +19,7 @@ struct WriterState {
 impl Health {
     /// The health, for callers who wait no longer than this.
     pub(super) fn get(&self, patience: Duration) -> StoreHealth {
-        let state = self.lock();
+        let state = self.0.lock();
         match state.busy {
             Some((since, cause)) if state.health == StoreHealth::Works && since.elapsed() > patience => {
                 StoreHealth::ReadOnly(cause.to_owned())
@@ -29,19 +30,15 @@ impl Health {
 
     /// Why the writer has not answered for longer than a caller waits, if so.
     pub(super) fn hangs(&self, patience: Duration) -> Option<&'static str> {
-        self.lock().busy.filter(|(since, _)| since.elapsed() > patience).map(|(_, cause)| cause)
+        self.0.lock().busy.filter(|(since, _)| since.elapsed() > patience).map(|(_, cause)| cause)
     }
 
     /// Does some work, at which callers may have to wait for this reason.
     pub(super) fn during<T>(&self, cause: &'static str, work: impl FnOnce() -> T) -> T {
-        self.lock().busy = Some((Instant::now(), cause));
+        self.0.lock().busy = Some((Instant::now(), cause));
         let done = work();
-        self.lock().busy = None;
+        self.0.lock().busy = None;
         done
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WriterState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says that the writer has ended by a panic.
@@ -56,7 +53,7 @@ impl Health {
 
     /// Sets the health. The code that asks for the health logs its changes.
     pub(super) fn set(&self, health: StoreHealth) {
-        self.lock().health = health;
+        self.0.lock().health = health;
     }
 }
 

@@ -22,23 +22,22 @@ type RecentRow<'a> = (&'a str, Option<Row<'a>>);
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// The answers to reads of one query.
-    pub(super) fn answers(&self, reads: &[Read], now: u64) -> ReadOutcomes {
+    pub(super) fn answers(&self, reads: &[Read]) -> ReadOutcomes {
         let mut recent = Vec::with_capacity(RECENT_ROWS);
-        reads.iter().map(|read| self.named_answer(read, now, &mut recent)).collect()
+        reads.iter().map(|read| self.named_answer(read, &mut recent)).collect()
     }
 
     /// The answer to a read.
-    pub(super) fn answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
-        self.named_answer(read, now, &mut Vec::new())
+    pub(super) fn answer(&self, read: &Read) -> Result<Answer, KeyspaceError> {
+        self.named_answer(read, &mut Vec::new())
     }
 
     fn named_answer<'a>(
         &'a self,
         read: &'a Read,
-        now: u64,
         recent: &mut Vec<RecentRow<'a>>,
     ) -> Result<Answer, KeyspaceError> {
-        self.unnamed_answer(read, now, recent).map_err(|error| match error {
+        self.unnamed_answer(read, recent).map_err(|error| match error {
             KeyspaceError::Damaged(what) => {
                 tracing::debug!(key = read.key(), what, "a value is damaged");
                 KeyspaceError::Damaged(read.key().to_owned())
@@ -51,13 +50,12 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     fn recent_row<'a, 'r>(
         &'a self,
         key: &'a str,
-        now: u64,
         recent: &'r mut Vec<RecentRow<'a>>,
     ) -> Result<Option<&'r Row<'a>>, StorageError> {
         match recent.iter().position(|(known, _)| *known == key) {
             Some(place) => recent.get_mut(..=place).into_iter().for_each(|used| used.rotate_right(1)),
             None => {
-                let row = self.live_row(key, now)?;
+                let row = self.live_row(key)?;
                 recent.truncate(RECENT_ROWS - 1);
                 recent.insert(0, (key, row));
             }
@@ -69,116 +67,81 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     fn unnamed_answer<'a>(
         &'a self,
         read: &'a Read,
-        now: u64,
         recent: &mut Vec<RecentRow<'a>>,
     ) -> Result<Answer, KeyspaceError> {
         let key = read.key();
-        let row = self.recent_row(key, now, recent)?;
-        let row = row.map(Row::value);
-        let header = row.map(RowHeader::of).transpose()?;
-        let typed = |wanted: ValueType| match header {
-            Some(header) if header.encoding.value_type() != wanted => {
-                Err(KeyspaceError::WrongType(key.to_owned()))
-            }
-            _ => Ok(header),
+        let Some(row) = self.recent_row(key, recent)?.map(Row::value) else { return Ok(read.absent()) };
+        let header = RowHeader::of(row)?;
+        let wanted = match read {
+            Read::Expiry(_) => None,
+            Read::String(_) => Some(ValueType::String),
+            Read::Hash(_) | Read::HashFields(..) | Read::FieldCount(_) => Some(ValueType::Hash),
+            Read::Members(_) | Read::MemberCount(_) | Read::HasMember(..) => Some(ValueType::Set),
+            Read::Scores(..)
+            | Read::SortedCount(_)
+            | Read::SortedRange { .. }
+            | Read::SortedByScore { .. } => Some(ValueType::SortedSet),
         };
-        let count = |header: Option<RowHeader>| header.map_or(0, |header| header.count);
+        demand_type(key, header, wanted)?;
         Ok(match read {
-            Read::Expiry(_) => Answer::Expiry(match header {
-                None => Expiry::Absent,
-                Some(header) if header.expires_at == 0 => Expiry::Never,
-                Some(header) => Expiry::In(Duration::from_millis(header.expires_at.saturating_sub(now))),
-            }),
-            Read::String(_) => {
-                typed(ValueType::String)?;
-                Answer::Text(row.map(|row| text(RowHeader::body(row)).map(str::to_owned)).transpose()?)
+            Read::Expiry(_) if header.expires_at == 0 => Answer::Expiry(Expiry::Never),
+            Read::Expiry(_) => {
+                Answer::Expiry(Expiry::In(Duration::from_millis(header.expires_at.saturating_sub(self.now))))
             }
-            Read::Hash(_) => {
-                typed(ValueType::Hash)?;
-                Answer::Hash(Hash(row.map_or(Ok(Vec::new()), |row| self.hash(key, row))?))
-            }
+            Read::String(_) => Answer::Text(Some(text(RowHeader::body(row))?.to_owned())),
+            Read::Hash(_) => Answer::Hash(Hash(self.hash(key, row)?)),
             Read::HashFields(_, fields) => {
-                typed(ValueType::Hash)?;
-                let values = fields.iter().map(|field| {
-                    let value = row.map(|row| self.field(key, row, field)).transpose()?.flatten();
-                    value.map(into_text).transpose()
-                });
+                let values =
+                    fields.iter().map(|field| self.field(key, row, field)?.map(into_text).transpose());
                 Answer::Texts(values.collect::<Result<_, StorageError>>()?)
             }
-            Read::FieldCount(_) => Answer::Count(count(typed(ValueType::Hash)?)),
-            Read::Members(_) => match typed(ValueType::Set)? {
-                Some(_) => Answer::Members(self.set_members(key)?),
-                None => Answer::Members(Vec::new()),
-            },
-            Read::MemberCount(_) => Answer::Count(count(typed(ValueType::Set)?)),
-            Read::HasMember(_, member) => {
-                Answer::Bool(typed(ValueType::Set)?.is_some() && self.has_member(key, member)?)
+            Read::FieldCount(_) | Read::MemberCount(_) | Read::SortedCount(_) => Answer::Count(header.count),
+            Read::Members(_) => Answer::Members(self.set_members(key)?),
+            Read::HasMember(_, member) => Answer::Bool(self.has_member(key, member)?),
+            Read::Scores(_, members) => {
+                let scores = members.iter().map(|member| self.score(key, row, member));
+                Answer::Scores(scores.collect::<Result<_, _>>()?)
             }
-            Read::Scores(_, members) => match (typed(ValueType::SortedSet)?, row) {
-                (Some(_), Some(row)) => {
-                    let scores = members.iter().map(|member| self.score(key, row, member));
-                    Answer::Scores(scores.collect::<Result<_, _>>()?)
-                }
-                _ => Answer::Scores(vec![None; members.len()]),
-            },
-            Read::SortedCount(_) => Answer::Count(count(typed(ValueType::SortedSet)?)),
-            Read::SortedRange { order, offset, count, .. } => match (typed(ValueType::SortedSet)?, row) {
-                (Some(header), Some(row)) if *offset < header.count => {
-                    Answer::Scored(self.sorted_range(key, row, *order, *offset, *count)?)
-                }
-                _ => Answer::Scored(Vec::new()),
-            },
+            Read::SortedRange { order, offset, count, .. } => {
+                Answer::Scored(self.sorted_range(key, row, *order, *offset, *count)?)
+            }
             Read::SortedByScore { order, least, most, count, .. } => {
-                match (typed(ValueType::SortedSet)?, row) {
-                    (Some(_), Some(row)) => {
-                        Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
-                    }
-                    _ => Answer::Scored(Vec::new()),
-                }
+                Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
             }
         })
     }
 
     /// Whether a check holds.
-    pub(super) fn holds(&self, check: &Check, now: u64) -> Result<bool, KeyspaceError> {
+    pub(super) fn holds(&self, check: &Check) -> Result<bool, KeyspaceError> {
         let key = check.key();
-        let row = self.live_row(key, now)?;
-        let Some(row) = row.as_ref().map(|guard| guard.value()) else {
-            return Ok(match check {
-                Check::KeyAbsent(_)
-                | Check::FieldAbsent(..)
-                | Check::MemberAbsent(..)
-                | Check::SortedMemberAbsent(..) => true,
-                Check::FieldAtLeast(_, _, least) => *least <= 0,
-                Check::KeyPresent(_)
-                | Check::StringEquals(..)
-                | Check::FieldEquals(..)
-                | Check::SortedMemberPresent(..) => false,
-            });
-        };
+        let row = self.live_row(key)?;
+        let row = row.as_ref().map(Row::value);
         let wanted = match check {
-            Check::KeyAbsent(_) => return Ok(false),
-            Check::KeyPresent(_) => return Ok(true),
-            Check::StringEquals(..) => ValueType::String,
-            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => ValueType::Hash,
-            Check::MemberAbsent(..) => ValueType::Set,
-            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => ValueType::SortedSet,
-        };
-        if RowHeader::of(row)?.encoding.value_type() != wanted {
-            return Err(KeyspaceError::WrongType(key.to_owned()));
-        }
-        Ok(match check {
-            Check::KeyAbsent(_) => false,
-            Check::KeyPresent(_) => true,
-            Check::StringEquals(_, value) => RowHeader::body(row) == value.as_bytes(),
-            Check::FieldEquals(_, field, value) => {
-                self.field(key, row, field)?.is_some_and(|bytes| bytes == value.as_bytes())
+            Check::KeyAbsent(_) | Check::KeyPresent(_) => None,
+            Check::StringEquals(..) => Some(ValueType::String),
+            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => {
+                Some(ValueType::Hash)
             }
-            Check::FieldAbsent(_, field) => self.field(key, row, field)?.is_none(),
-            Check::FieldAtLeast(_, field, least) => self.field_number(key, row, field)? >= *least,
-            Check::MemberAbsent(_, member) => !self.has_member(key, member)?,
-            Check::SortedMemberAbsent(_, member) => self.score(key, row, member)?.is_none(),
-            Check::SortedMemberPresent(_, member) => self.score(key, row, member)?.is_some(),
+            Check::MemberAbsent(..) => Some(ValueType::Set),
+            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => Some(ValueType::SortedSet),
+        };
+        if let Some(row) = row {
+            demand_type(key, RowHeader::of(row)?, wanted)?;
+        }
+        let field = |field: &str| row.map_or(Ok(None), |row| self.field(key, row, field));
+        let score = |member: &str| row.map_or(Ok(None), |row| self.score(key, row, member));
+        Ok(match check {
+            Check::KeyAbsent(_) => row.is_none(),
+            Check::KeyPresent(_) => row.is_some(),
+            Check::StringEquals(_, value) => row.is_some_and(|row| RowHeader::body(row) == value.as_bytes()),
+            Check::FieldEquals(_, name, value) => field(name)?.is_some_and(|bytes| bytes == value.as_bytes()),
+            Check::FieldAbsent(_, name) => field(name)?.is_none(),
+            Check::FieldAtLeast(_, name, least) => {
+                row.map_or(Ok(0), |row| self.field_number(key, row, name))? >= *least
+            }
+            Check::MemberAbsent(_, member) => row.is_none() || !self.has_member(key, member)?,
+            Check::SortedMemberAbsent(_, member) => score(member)?.is_none(),
+            Check::SortedMemberPresent(_, member) => score(member)?.is_some(),
         })
     }
 
@@ -196,9 +159,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     fn field(&self, key: &str, row: &[u8], field: &str) -> Result<Option<Vec<u8>>, StorageError> {
         if RowHeader::of(row)?.encoding == Encoding::WideHash {
             let row_key = joined(&prefix(key), field.as_bytes());
-            let Some(stored) = self.fields.get(row_key.as_slice())? else {
-                return Ok(None);
-            };
+            let Some(stored) = self.fields.get(row_key.as_slice())? else { return Ok(None) };
             return Ok(Some(opened(&row_key, stored.value())?.to_vec()));
         }
         for pair in PackedFields::of(RowHeader::body(row)) {
@@ -312,17 +273,25 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     }
 }
 
+/// Refuses a key that holds another type than is wanted, if one is.
+fn demand_type(key: &str, header: RowHeader, wanted: Option<ValueType>) -> Result<(), KeyspaceError> {
+    match wanted {
+        Some(wanted) if header.encoding.value_type() != wanted => {
+            Err(KeyspaceError::WrongType(key.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// If at least one in this many members of a set is wanted, reading the whole set in order
 /// is faster than looking members up one by one.
 const SCAN_FROM_ONE_IN: usize = 8;
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// The members of a selection with their scores, lowest first.
-    pub(super) fn select(&self, selection: &Selection, now: u64) -> Result<Vec<(String, f64)>, StorageError> {
-        let Some(row) = self.live_row(&selection.scores, now)? else {
-            return Ok(Vec::new());
-        };
-        let candidates = self.candidates(selection, now)?;
+    pub(super) fn select(&self, selection: &Selection) -> Result<Vec<(String, f64)>, StorageError> {
+        let Some(row) = self.live_row(&selection.scores)? else { return Ok(Vec::new()) };
+        let candidates = self.candidates(selection)?;
         let mut selected = Vec::with_capacity(candidates.len());
         let header = RowHeader::of(row.value())?;
         if header.encoding == Encoding::SortedSet && is_large_share(candidates.len(), header.count) {
@@ -351,10 +320,10 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     }
 
     /// The members of all or any of the sets of a selection, in byte order, each once.
-    fn candidates(&self, selection: &Selection, now: u64) -> Result<Vec<String>, StorageError> {
+    fn candidates(&self, selection: &Selection) -> Result<Vec<String>, StorageError> {
         let mut sets = Vec::with_capacity(selection.sets.len());
         for key in &selection.sets {
-            if let Some(row) = self.live_row(key, now)? {
+            if let Some(row) = self.live_row(key)? {
                 sets.push((RowHeader::of(row.value())?.count, key));
             }
         }
@@ -372,9 +341,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
             Within::All => {
                 let absent = selection.sets.iter().any(|key| sets.iter().all(|(_, present)| *present != key));
                 let mut sets = sets.into_iter();
-                let Some((_, smallest)) = sets.next().filter(|_| !absent) else {
-                    return Ok(candidates);
-                };
+                let Some((_, smallest)) = sets.next().filter(|_| !absent) else { return Ok(candidates) };
                 candidates = self.set_members(smallest)?;
                 for (count, key) in sets {
                     candidates = self.within(candidates, count, key)?;

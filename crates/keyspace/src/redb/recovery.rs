@@ -155,9 +155,10 @@ fn apply<'a>(
                     batch.write(write);
                 }
                 time = time.max(logged.now);
-                let counters = preflight(&tables, &batch, logged.now)
+                tables.now = logged.now;
+                let counters = preflight(&tables, &batch)
                     .map_err(|error| corrupted(&format!("a record does not fit the store: {error}")))?;
-                tables.apply(&batch, &counters, logged.now)?;
+                tables.apply(&batch, &counters)?;
                 applied_batches += 1;
             }
             applied += 1;

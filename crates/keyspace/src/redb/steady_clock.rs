@@ -6,7 +6,7 @@
 //! told from a time in which the server did not run.
 
 use crate::EngineClock;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::Instant;
 
 /// Milliseconds by which the system's clock and the time that has passed may differ. More is a
@@ -45,7 +45,7 @@ impl SteadyClock {
 
     /// The time now, in Unix milliseconds.
     pub(super) fn now_ms(&self) -> u64 {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let (wall, instant) = (self.clock.now_ms(), Instant::now());
         let passed = match self.clock {
             EngineClock::System => milliseconds(instant, state.instant),

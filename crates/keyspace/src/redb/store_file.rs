@@ -16,13 +16,14 @@
 //! has.
 
 use super::file_view::{FileView, Preimages, as_offset};
+use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::io::{Error, ErrorKind, Result};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use tidings_supervision::steps::step;
 
 /// The open store file. Clones share it.
@@ -145,7 +146,7 @@ impl StoreFile {
     /// must be gone.
     pub(super) fn view(&self) -> Result<FileView> {
         let preimages = Arc::new(Preimages::new(self.0.file.len()?));
-        *self.viewed() = Arc::downgrade(&preimages);
+        *self.0.viewed.lock() = Arc::downgrade(&preimages);
         Ok(FileView::new(self.clone(), preimages))
     }
 
@@ -154,13 +155,9 @@ impl StoreFile {
         &*self.0.file
     }
 
-    fn viewed(&self) -> MutexGuard<'_, Weak<Preimages>> {
-        self.0.viewed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keeps for a view what is about to be changed.
     fn keep_for_view(&self, start: u64, end: u64) {
-        let viewed = self.viewed().upgrade();
+        let viewed = self.0.viewed.lock().upgrade();
         if let Some(preimages) = viewed {
             preimages.keep(self.raw(), start..end);
         }
@@ -168,19 +165,19 @@ impl StoreFile {
 
     /// Why the file lacks writes or flushes that redb believes in, if it does.
     pub(super) fn trouble(&self) -> Option<Trouble> {
-        if self.0.lags.load(Ordering::Acquire) { self.log().trouble.clone() } else { None }
+        if self.0.lags.load(Ordering::Acquire) { self.0.log.lock().trouble.clone() } else { None }
     }
 
     /// The bytes written since the last flush.
     pub(super) fn unflushed_bytes(&self) -> usize {
-        self.log().bytes
+        self.0.log.lock().bytes
     }
 
     /// Keeps redb from changing the file any more, because it is opened anew. Closing it would
     /// flush what it has in memory, in whatever state that is.
     pub(super) fn abandon(&self) {
         let cause = "the store file is opened again".to_owned();
-        self.log().trouble = Some(Trouble { cause, lasts: true });
+        self.0.log.lock().trouble = Some(Trouble { cause, lasts: true });
         self.0.lags.store(true, Ordering::Release);
     }
 
@@ -188,7 +185,7 @@ impl StoreFile {
     pub(super) fn catch_up(&self) -> bool {
         loop {
             let (step, ends_with_flush) = {
-                let log = self.log();
+                let log = self.0.log.lock();
                 match &log.trouble {
                     None => return true,
                     Some(trouble) if trouble.lasts => return false,
@@ -199,10 +196,10 @@ impl StoreFile {
                 (log.operations.iter().take(length).cloned().collect::<Vec<_>>(), flush.is_some())
             };
             if let Err(trouble) = step.iter().try_for_each(|operation| self.perform(operation)) {
-                self.log().trouble = Some(trouble);
+                self.0.log.lock().trouble = Some(trouble);
                 return false;
             }
-            let mut log = self.log();
+            let mut log = self.0.log.lock();
             if ends_with_flush {
                 log.forget(step.len());
             } else if log.operations.len() == step.len() {
@@ -229,14 +226,10 @@ impl StoreFile {
         }
     }
 
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Performs an operation now, or later if the file lags.
     fn submit(&self, operation: Operation) {
         let pending = {
-            let mut log = self.log();
+            let mut log = self.0.log.lock();
             let pending = log.operations.len();
             // A write is noted first, so that it can be tried again after a flush that fails.
             if log.trouble.is_some() || !matches!(operation, Operation::Flush) {
@@ -249,11 +242,11 @@ impl StoreFile {
         };
         match self.perform(&operation) {
             Ok(()) if matches!(operation, Operation::Flush) => {
-                self.log().forget(pending);
+                self.0.log.lock().forget(pending);
             }
             Ok(()) => {}
             Err(trouble) => {
-                let mut log = self.log();
+                let mut log = self.0.log.lock();
                 // Another thread's flush may have dropped it in the meantime.
                 log.push(operation);
                 log.trouble.get_or_insert(trouble);
@@ -265,7 +258,7 @@ impl StoreFile {
     /// Reads a part of the file as it will be once it has everything.
     fn read_ahead(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         // The lock keeps operations from leaving the log between the two steps.
-        let log = self.log();
+        let log = self.0.log.lock();
         out.fill(0);
         let stored = self.0.file.len()?.saturating_sub(offset);
         let stored = usize::try_from(stored).unwrap_or(usize::MAX).min(out.len());
@@ -314,7 +307,7 @@ impl Debug for StoreFile {
 
 impl StorageBackend for StoreFile {
     fn len(&self) -> Result<u64> {
-        let log = self.log();
+        let log = self.0.log.lock();
         let length = |operation: &Operation| match operation {
             Operation::SetLength(length) => Some(*length),
             Operation::Write(..) | Operation::Flush => None,
@@ -355,7 +348,7 @@ impl StorageBackend for StoreFile {
     }
 
     fn close(&self) -> Result<()> {
-        if let Some(preimages) = self.viewed().upgrade() {
+        if let Some(preimages) = self.0.viewed.lock().upgrade() {
             preimages.lose("the store was closed meanwhile");
         }
         self.0.file.close()

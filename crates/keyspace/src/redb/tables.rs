@@ -60,7 +60,8 @@ const SCORES: TableDefinition<Bytes, Bytes> = TableDefinition::new("scores");
 const ORDER: TableDefinition<Bytes, Bytes> = TableDefinition::new("order");
 const EXPIRIES: TableDefinition<Bytes, Bytes> = TableDefinition::new("expiries");
 
-/// The tables, open in a read or a write transaction.
+/// The tables, open in a read or a write transaction; or something for each of them.
+#[derive(Default)]
 pub(super) struct Tables<T> {
     pub(super) keys: T,
     pub(super) fields: T,
@@ -68,6 +69,8 @@ pub(super) struct Tables<T> {
     pub(super) scores: T,
     pub(super) order: T,
     pub(super) expiries: T,
+    /// The time, in Unix milliseconds: what expires by then is absent.
+    pub(super) now: u64,
 }
 
 /// A table open for reading.
@@ -75,31 +78,42 @@ pub(super) type ReadTable = redb::ReadOnlyTable<Bytes, Bytes>;
 /// A table open for writing.
 pub(super) type WriteTable<'txn> = redb::Table<'txn, Bytes, Bytes>;
 
+impl<T> Tables<T> {
+    fn open<E>(open: impl Fn(TableDefinition<'static, Bytes, Bytes>) -> Result<T, E>) -> Result<Self, E> {
+        Ok(Self {
+            keys: open(KEYS)?,
+            fields: open(FIELDS)?,
+            members: open(MEMBERS)?,
+            scores: open(SCORES)?,
+            order: open(ORDER)?,
+            expiries: open(EXPIRIES)?,
+            now: 0,
+        })
+    }
+
+    /// The same at this time.
+    pub(super) fn at(self, now: u64) -> Self {
+        Self { now, ..self }
+    }
+
+    /// All of them, always in the same order.
+    pub(super) fn into_all(self) -> [T; 6] {
+        let Self { keys, fields, members, scores, order, expiries, .. } = self;
+        [keys, fields, members, scores, order, expiries]
+    }
+}
+
 impl Tables<ReadTable> {
     /// Opens the tables in a read transaction.
     pub(super) fn read(transaction: &redb::ReadTransaction) -> Result<Self, TableError> {
-        Ok(Self {
-            keys: transaction.open_table(KEYS)?,
-            fields: transaction.open_table(FIELDS)?,
-            members: transaction.open_table(MEMBERS)?,
-            scores: transaction.open_table(SCORES)?,
-            order: transaction.open_table(ORDER)?,
-            expiries: transaction.open_table(EXPIRIES)?,
-        })
+        Self::open(|table| transaction.open_table(table))
     }
 }
 
 impl<'txn> Tables<WriteTable<'txn>> {
     /// Opens the tables in a write transaction; creates those that are missing.
     pub(super) fn write(transaction: &'txn redb::WriteTransaction) -> Result<Self, TableError> {
-        Ok(Self {
-            keys: transaction.open_table(KEYS)?,
-            fields: transaction.open_table(FIELDS)?,
-            members: transaction.open_table(MEMBERS)?,
-            scores: transaction.open_table(SCORES)?,
-            order: transaction.open_table(ORDER)?,
-            expiries: transaction.open_table(EXPIRIES)?,
-        })
+        Self::open(|table| transaction.open_table(table))
     }
 }
 
@@ -110,27 +124,26 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     }
 
     /// The row of a key, unless the key is absent or expired.
-    pub(super) fn live_row(&self, key: &str, now: u64) -> Result<Option<Row<'_>>, StorageError> {
-        let Some(row) = self.any_row(key)? else {
-            return Ok(None);
-        };
-        let expired = RowHeader::of(row.value())?.expired(now);
+    pub(super) fn live_row(&self, key: &str) -> Result<Option<Row<'_>>, StorageError> {
+        let Some(row) = self.any_row(key)? else { return Ok(None) };
+        let expired = RowHeader::of(row.value())?.expired(self.now);
         Ok((!expired).then_some(row))
     }
 }
 
 /// The type of a key's value, and how it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Encoding {
-    String,
+    String = b's',
     /// A hash inside its row.
-    PackedHash,
+    PackedHash = b'h',
     /// A hash with a row for each field.
-    WideHash,
-    Set,
-    SortedSet,
+    WideHash = b'H',
+    Set = b'S',
+    SortedSet = b'Z',
     /// A sorted set inside its row; see [`super::packed`].
-    PackedSortedSet,
+    PackedSortedSet = b'z',
 }
 
 /// The type of a key's value, as callers see it.
@@ -143,6 +156,9 @@ pub(super) enum ValueType {
 }
 
 impl Encoding {
+    const ALL: [Self; 6] =
+        [Self::String, Self::PackedHash, Self::WideHash, Self::Set, Self::SortedSet, Self::PackedSortedSet];
+
     /// The type, as callers see it.
     pub(super) fn value_type(self) -> ValueType {
         match self {
@@ -171,15 +187,9 @@ impl RowHeader {
     pub(super) fn of(row: &[u8]) -> Result<Self, StorageError> {
         let (header, _) =
             row.split_at_checked(HEADER_BYTES).ok_or_else(|| corrupted("a key's row is short"))?;
-        let encoding = match header[0] {
-            b's' => Encoding::String,
-            b'h' => Encoding::PackedHash,
-            b'H' => Encoding::WideHash,
-            b'S' => Encoding::Set,
-            b'Z' => Encoding::SortedSet,
-            b'z' => Encoding::PackedSortedSet,
-            other => return Err(corrupted(&format!("a key's row has the unknown encoding {other}"))),
-        };
+        let encoding = Encoding::ALL.into_iter().find(|encoding| *encoding as u8 == header[0]);
+        let encoding = encoding
+            .ok_or_else(|| corrupted(&format!("a key's row has the unknown encoding {}", header[0])))?;
         Ok(Self { encoding, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
     }
 
@@ -190,16 +200,8 @@ impl RowHeader {
 
     /// A row of this header and a body.
     pub(super) fn row(&self, body: &[u8]) -> Vec<u8> {
-        let encoding = match self.encoding {
-            Encoding::String => b's',
-            Encoding::PackedHash => b'h',
-            Encoding::WideHash => b'H',
-            Encoding::Set => b'S',
-            Encoding::SortedSet => b'Z',
-            Encoding::PackedSortedSet => b'z',
-        };
         let mut row = Vec::with_capacity(HEADER_BYTES + body.len());
-        row.push(encoding);
+        row.push(self.encoding as u8);
         row.extend_from_slice(&self.expires_at.to_be_bytes());
         row.extend_from_slice(&self.count.to_be_bytes());
         row.extend_from_slice(body);
@@ -214,7 +216,7 @@ impl RowHeader {
 
     /// Whether a row has a check value once it is written.
     pub(super) fn has_check_value(row: &[u8]) -> bool {
-        row.first() != Some(&b'z')
+        row.first() != Some(&(Encoding::PackedSortedSet as u8))
     }
 
     /// Whether the key is absent at this time.

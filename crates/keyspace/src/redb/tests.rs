@@ -21,6 +21,7 @@ use crate::batch::Write;
 use crate::query::Answer;
 use crate::query::Expiry;
 use crate::query::Order;
+use crate::read;
 use disk::Disk;
 use std::borrow::Borrow;
 use std::cell::Cell;
@@ -62,7 +63,7 @@ fn increment(key: &str) -> Batch {
 
 fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
     let mut query = Query::new();
-    query.string(key);
+    query.ask(read::string(key));
     match redb.query(&query)?.pop().transpose()? {
         Some(Answer::Text(text)) => Ok(text),
         other => panic!("{other:?}"),
@@ -197,14 +198,11 @@ async fn restored_keys_come_between_others_and_the_last_of_several_counts() {
     store.restore(vec![set("c", &[("m", 1.0)]), set("a", &[("m", 1.0), ("n", 2.0)])]).await.unwrap();
     let repeated = set("a", &[("m", 5.0), ("p", 3.0), ("m", 4.0)]);
     store.restore(vec![set("a", &[("q", 9.0)]), set("b", &[("m", -0.0)]), repeated]).await.unwrap();
-    let mut query = Query::new();
-    let [a, b, c] = ["a", "b", "c"].map(|key| query.sorted_range(key, Order::Ascending, 0, u64::MAX));
-    let counts = ["a", "b", "c"].map(|key| query.sorted_count(key));
-    let mut answers = store.query(query).await.unwrap();
-    assert_eq!(answers.take(a), [("p".to_owned(), 3.0), ("m".to_owned(), 4.0)]);
-    assert_eq!(answers.take(b), [("m".to_owned(), 0.0)]);
-    assert_eq!(answers.take(c), [("m".to_owned(), 1.0)]);
-    assert_eq!(counts.map(|count| answers.take(count)), [2, 1, 1]);
+    let ranges = ["a", "b", "c"].map(|key| read::sorted_range(key, Order::Ascending, 0, u64::MAX));
+    let ([a, b, c], counts) = store.fetch((ranges, ["a", "b", "c"].map(read::sorted_count))).await.unwrap();
+    assert_eq!(a, [("p".to_owned(), 3.0), ("m".to_owned(), 4.0)]);
+    assert_eq!((b, c), (vec![("m".to_owned(), 0.0)], vec![("m".to_owned(), 1.0)]));
+    assert_eq!(counts, [2, 1, 1]);
 }
 
 #[cfg(unix)]
@@ -289,8 +287,8 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
         let count: usize = string(&redb, "counter").unwrap().unwrap().parse().unwrap();
         let mut query = Query::new();
-        query.hash_fields("hash", ["same"]);
-        query.hash("wide");
+        query.ask(read::hash_fields("hash", ["same"]));
+        query.ask(read::hash("wide"));
         let answers: Vec<_> = redb.query(&query).unwrap().into_iter().map(Result::unwrap).collect();
         assert_eq!(answers[0], Answer::Texts(vec![Some(count.to_string())]), "half a batch at event {cut}");
         assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
@@ -504,7 +502,7 @@ async fn expired_keys_are_swept_away_while_idle() {
 /// Whether a key is there, and for how many milliseconds it stays.
 fn stays(redb: &Redb, key: &str) -> Expiry {
     let mut query = Query::new();
-    let expiry = query.expiry(key);
+    let expiry = query.push(Read::Expiry(key.to_owned()));
     query.answers_of(redb.query(&query).unwrap()).unwrap().take(expiry)
 }
 

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 impl Tables<ReadTable> {
     /// A key with its whole value, given its row as it is stored; `None` if it has expired.
-    pub(super) fn entry(&self, key: &str, row: &[u8], now: u64) -> Result<Option<Entry>, StorageError> {
+    pub(super) fn entry(&self, key: &str, row: &[u8]) -> Result<Option<Entry>, StorageError> {
         let row = opened(key.as_bytes(), row)?;
         let header = RowHeader::of(row)?;
-        if header.expired(now) {
+        if header.expired(self.now) {
             return Ok(None);
         }
         let value = match header.encoding.value_type() {
@@ -24,18 +24,18 @@ impl Tables<ReadTable> {
                 Value::SortedSet(self.sorted_range(key, row, Order::Ascending, 0, u64::MAX)?)
             }
         };
-        let remaining = header.expires_at.saturating_sub(now);
+        let remaining = header.expires_at.saturating_sub(self.now);
         let time_to_live = (header.expires_at != 0).then(|| Duration::from_millis(remaining));
         Ok(Some(Entry { key: key.to_owned(), value, time_to_live }))
     }
 
-    /// Sends all keys that have not expired by `now`, in byte order, until the receiver is
+    /// Sends all keys that have not expired, in byte order, until the receiver is
     /// dropped.
-    pub(super) fn send_all(&self, pages: &mut PageSender, now: u64) -> Result<(), KeyspaceError> {
+    pub(super) fn send_all(&self, pages: &mut PageSender) -> Result<(), KeyspaceError> {
         for row in self.keys.range::<&[u8]>(..)? {
             let (key, row) = row?;
             let key = text(key.value())?;
-            let entry = self.entry(key, row.value(), now).map_err(|error| {
+            let entry = self.entry(key, row.value()).map_err(|error| {
                 KeyspaceError::Unavailable(format!("the key {key:?} cannot be read: {error}"))
             })?;
             if let Some(entry) = entry

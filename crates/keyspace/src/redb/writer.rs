@@ -226,10 +226,8 @@ impl WriterThread {
         }
         let restored = self.without_panic(|writer| {
             let transaction = writer.database.begin_write()?;
-            let mut tables = Tables::write(&transaction)?;
-            let now = writer.clock.now_ms();
-            tables.replace(entries, as_of_ms.unwrap_or(now))?;
-            drop(tables);
+            let now = as_of_ms.unwrap_or_else(|| writer.clock.now_ms());
+            Tables::write(&transaction)?.at(now).replace(entries)?;
             writer.commit_doubtfully(transaction)
         });
         restored.map_err(|error| {
@@ -372,9 +370,7 @@ impl WriterThread {
 
     /// Tries the disk again if it has taken no writes. Returns whether it does.
     fn heal(&mut self) -> bool {
-        let Some(files) = &mut self.files else {
-            return true;
-        };
+        let Some(files) = &mut self.files else { return true };
         if files.trouble().is_none() {
             return true;
         }
@@ -424,13 +420,13 @@ impl WriterThread {
         let mut accepted = Vec::with_capacity(group.len());
         let mut tables = Tables::write(&transaction)?;
         for queued in group {
-            let now = self.clock.now_ms();
-            let outcome = checked(&tables, &queued.batch, now);
+            tables.now = self.clock.now_ms();
+            let outcome = checked(&tables, &queued.batch);
             if let Ok(counters) = &outcome {
-                tables.apply(&queued.batch, counters, now)?;
+                tables.apply(&queued.batch, counters)?;
                 let writes = queued.batch.writes();
                 if !writes.is_empty() {
-                    accepted.push(LoggedBatch { now, writes: Cow::Borrowed(writes) });
+                    accepted.push(LoggedBatch { now: tables.now, writes: Cow::Borrowed(writes) });
                 }
             }
             outcomes.push(outcome);
@@ -535,11 +531,11 @@ impl WriterThread {
     pub(super) fn sweep(&mut self) -> Result<bool, redb::Error> {
         let now = self.clock.now_ms();
         // A read comes first, so that an idle store does not write.
-        if Tables::read(&self.database.begin_read()?)?.first_expired(now)?.is_none() {
+        if Tables::read(&self.database.begin_read()?)?.at(now).first_expired()?.is_none() {
             return Ok(false);
         }
         let transaction = self.database.begin_write()?;
-        let more = Tables::write(&transaction)?.sweep(MAX_SWEPT_ROWS, now)?;
+        let more = Tables::write(&transaction)?.at(now).sweep(MAX_SWEPT_ROWS)?;
         self.commit_checkpoint(transaction)?;
         Ok(more)
     }
@@ -573,20 +569,20 @@ fn next_step(sealing: &Sealing, database: &ReopenableDatabase) -> Option<Step> {
 
 /// Checks a batch. If it meets what is damaged, only this batch fails: nothing has been changed
 /// for it.
-fn checked(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> Result<Vec<i64>, CommitError> {
+fn checked(tables: &Tables<WriteTable<'_>>, batch: &Batch) -> Result<Vec<i64>, CommitError> {
     // redb panics if a page makes no sense.
-    match catch_damage(|| preflight(tables, batch, now)) {
+    match catch_damage(|| preflight(tables, batch)) {
         Ok(Err(CommitError::Keyspace(KeyspaceError::Damaged(_)))) | Err(_) => {
-            Err(KeyspaceError::Damaged(damaged_key(tables, batch, now)).into())
+            Err(KeyspaceError::Damaged(damaged_key(tables, batch)).into())
         }
         Ok(outcome) => outcome,
     }
 }
 
 /// The first key of a batch that cannot be read; if there is none, the first key.
-fn damaged_key(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> String {
+fn damaged_key(tables: &Tables<WriteTable<'_>>, batch: &Batch) -> String {
     let keys = batch.checks().iter().map(Check::key).chain(batch.writes().iter().map(Write::key));
-    let is_damaged = |key: &&str| of_one_key(key, || Ok(tables.live_row(key, now).map(drop)?)).is_err();
+    let is_damaged = |key: &&str| of_one_key(key, || Ok(tables.live_row(key).map(drop)?)).is_err();
     keys.clone().find(is_damaged).or(keys.clone().next()).unwrap_or_default().to_owned()
 }
 

@@ -15,11 +15,12 @@ use super::replicas;
 use crate::history::History;
 use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS, WATCH_EVERY};
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_supervision::steps::step;
 
@@ -139,12 +140,12 @@ impl ReconnectingConnection {
 
     /// The history of the server that the latest request went to.
     pub(super) fn history(&self) -> History {
-        self.lock().history.clone()
+        self.current.lock().history.clone()
     }
 
     /// Drops the connection if its server has this history, so that the next one says what history it has by then.
     pub(super) fn discard_in(&self, history: &History) {
-        let mut current = self.lock();
+        let mut current = self.current.lock();
         if current.history == *history {
             let generation = current.generation;
             current.discard(generation);
@@ -153,7 +154,7 @@ impl ReconnectingConnection {
 
     /// Whether the server reports writes, and has been heard of lately.
     pub(super) fn tracks_writes(&self) -> bool {
-        self.is_confirmed() && self.lock().tracks_writes
+        self.is_confirmed() && self.current.lock().tracks_writes
     }
 
     /// Whether the reports of all writes before the last [`CONFIRMED_FOR`] have arrived.
@@ -200,7 +201,7 @@ impl ReconnectingConnection {
                 self.discard(used);
                 // The next attempt of the watch comes before that.
                 let until = std::time::Instant::now() + options.timeout + 2 * WATCH_EVERY;
-                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+                *self.away.lock() = Some(until);
                 Err(RedisRequestError::TimedOut { is_sent: used != 0 })
             }
             Ok(Err(error)) => {
@@ -240,7 +241,7 @@ impl ReconnectingConnection {
 
     /// Whether the server is known not to answer. The watch asks once a second whether it does again.
     pub(super) fn is_away(&self) -> bool {
-        let away = *self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        let away = *self.away.lock();
         away.is_some_and(|until| std::time::Instant::now() < until)
     }
 
@@ -248,7 +249,7 @@ impl ReconnectingConnection {
     fn note_confirmed(&self, sent: Duration) {
         let sent = u64::try_from(sent.as_millis()).unwrap_or(u64::MAX);
         self.confirmed_ms.fetch_max(sent, Ordering::AcqRel);
-        *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.away.lock() = None;
     }
 
     async fn connect(&self) -> Result<Connected, NoConnection> {
@@ -285,7 +286,7 @@ impl ReconnectingConnection {
             observer.note_all();
         }
         self.note_confirmed(sent);
-        let mut current = self.lock();
+        let mut current = self.current.lock();
         *current = CurrentConnection {
             generation,
             connection: Some(connection.clone()),
@@ -309,7 +310,7 @@ impl ReconnectingConnection {
                 if push.kind == PushKind::Disconnection
                     && let Some(current) = current.upgrade()
                 {
-                    current.lock().unwrap_or_else(PoisonError::into_inner).discard(generation);
+                    current.lock().discard(generation);
                 }
                 if let Some(observer) = &observer {
                     note_reported(observer.as_ref(), &push);
@@ -320,7 +321,7 @@ impl ReconnectingConnection {
 
     /// The connection in use, unless the store has another server since it was made.
     fn connected(&self) -> Option<Connected> {
-        let mut current = self.lock();
+        let mut current = self.current.lock();
         if current.term != self.place.term() {
             let generation = current.generation;
             current.discard(generation);
@@ -330,7 +331,7 @@ impl ReconnectingConnection {
 
     /// The number of the next attempt to connect.
     fn next_generation(&self) -> u64 {
-        let mut current = self.lock();
+        let mut current = self.current.lock();
         current.generation += 1;
         current.generation
     }
@@ -338,11 +339,7 @@ impl ReconnectingConnection {
     /// Drops a connection, unless it has been replaced since. Requests that are under way
     /// on it are still answered.
     fn discard(&self, generation: u64) {
-        self.lock().discard(generation);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CurrentConnection> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock().discard(generation);
     }
 }
 

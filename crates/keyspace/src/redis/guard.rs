@@ -8,9 +8,10 @@
 use super::RedisShared;
 use super::connection::WriteObserver;
 use crate::read_set::Versions;
+use parking_lot::Mutex;
 use redis::{Pipeline, Value};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 /// The keys by which it can be told whether a database has its data.
@@ -36,16 +37,16 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn set(&self, keys: GuardedKeys) {
-        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+        *self.keys.lock() = Some(keys);
     }
 
     pub(super) fn keys(&self) -> Option<GuardedKeys> {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.keys.lock().clone()
     }
 
     /// Why nothing may be written: another program has changed the text of the first key.
     pub(super) fn changed(&self) -> Option<String> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.changed.lock().clone()
     }
 
     /// Returns when the data may be gone.
@@ -70,7 +71,7 @@ impl GuardedKeys {
             Value::BulkString(text) => Some(String::from_utf8_lossy(text)),
             _ => return,
         };
-        *shared.guard.changed.lock().unwrap_or_else(PoisonError::into_inner) = found
+        *shared.guard.changed.lock() = found
             .as_deref()
             .filter(|text| *text != self.text)
             .map(|text| format!("the key {} was changed from {} to {text:.20}", self.present, self.text));

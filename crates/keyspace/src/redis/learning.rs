@@ -12,8 +12,8 @@ use crate::KeyspaceError;
 use crate::limits::{MAX_PIPELINE_COMMANDS, MAX_SETTLING_ROUNDS};
 use crate::query::{Answer, Read};
 use crate::read_set::Doubt;
+use parking_lot::Mutex;
 use redis::{Pipeline, Value, cmd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// The questions so far, and who asks them.
@@ -40,21 +40,17 @@ impl Default for Learning {
 }
 
 impl Learning {
-    fn lock(&self) -> MutexGuard<'_, LearningState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes part in the next question. Returns its number, and whether the caller must see to it that it
     /// is asked.
     fn join(&self) -> (u64, bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_wanted = true;
         (state.asked + 1, !std::mem::replace(&mut state.is_asking, true))
     }
 
     /// Begins a question, if anybody waits for it. Returns its number.
     fn begin(&self) -> Option<u64> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_asking = std::mem::take(&mut state.is_wanted);
         state.is_asking.then(|| {
             state.asked += 1;

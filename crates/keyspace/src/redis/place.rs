@@ -13,9 +13,9 @@ use super::sentinel_url::{SentinelUrl, is_of_sentinels};
 use super::{client, wire};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{Client, ErrorKind, Pipeline, RedisError, Value};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -109,10 +109,19 @@ impl Place {
         match &self.kind {
             PlaceKind::Server(client) => Ok(Located { client: Client::clone(client), term: self.term() }),
             PlaceKind::Sentinels(sentinels) => {
-                let before = sentinels.known();
+                let before = sentinels.known.lock().as_ref().map(|(named, _)| named.clone());
                 let named = sentinels.ask_all(before.as_ref()).await?;
                 self.note(sentinels, before.as_ref(), named)
             }
+        }
+    }
+
+    /// Notes whether there is another primary, if Sentinels say where it is.
+    pub(super) async fn look(&self) {
+        if self.has_sentinels()
+            && let Err(error) = self.locate().await
+        {
+            tracing::debug!(%error, "the Sentinels name no primary");
         }
     }
 
@@ -124,7 +133,7 @@ impl Place {
         before: Option<&Named>,
         named: Named,
     ) -> Result<Located, NoConnection> {
-        let mut known = sentinels.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = sentinels.known.lock();
         let client = match &*known {
             // Another question was answered meanwhile, by those who knew of a later failover.
             Some((later, client)) if Some(later) != before && later.epoch > named.epoch => {
@@ -223,14 +232,6 @@ impl Sentinels {
     }
 }
 
-impl Sentinels {
-    /// The server that was named last.
-    fn known(&self) -> Option<Named> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.as_ref().map(|(named, _)| named.clone())
-    }
-}
-
 impl Sentinel {
     /// Asks for the primary of this name.
     async fn ask(&self, name: &str, patience: Duration) -> Result<Named, NoConnection> {
@@ -252,18 +253,18 @@ impl Sentinel {
             Err(_) => Err(NoConnection::NoPrimary(format!("the Sentinel {place} did not answer in time"))),
         };
         if outcome.is_err() {
-            *self.lock() = None;
+            *self.connection.lock() = None;
         }
         outcome
     }
 
     async fn exchange(&self, name: &str) -> Result<Vec<Value>, RedisError> {
-        let connected = self.lock().clone();
+        let connected = self.connection.lock().clone();
         let mut connection = match connected {
             Some(connection) => connection,
             None => {
                 let connection = self.client.get_multiplexed_async_connection().await?;
-                self.lock().insert(connection).clone()
+                self.connection.lock().insert(connection).clone()
             }
         };
         let mut pipeline = Pipeline::new();
@@ -271,10 +272,6 @@ impl Sentinel {
         pipeline.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
         pipeline.cmd("SENTINEL").arg("MASTER").arg(name);
         connection.send_packed_commands(&pipeline, 0, 2).await
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<MultiplexedConnection>> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -303,7 +300,7 @@ mod tests {
         let place = Place::parse("redis+sentinel://localhost/name", Duration::from_secs(1)).unwrap();
         let PlaceKind::Sentinels(sentinels) = &place.kind else { panic!("it has Sentinels") };
         let named = |port, epoch| Named { address: ("127.0.0.1".to_owned(), port), epoch };
-        let known = || sentinels.known().unwrap();
+        let known = || sentinels.known.lock().as_ref().map(|(named, _)| named.clone()).unwrap();
         let old = place.note(sentinels, None, named(1, 4)).unwrap();
         // Two questions at the same time; the answer to the first comes last.
         let (before, new) = (known(), named(2, 5));

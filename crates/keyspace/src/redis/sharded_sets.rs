@@ -15,8 +15,8 @@ mod slots;
 use super::failures::{OpenFailure, advice, reason_of};
 use super::place::Place;
 use super::server_info::{IS_CLUSTERED, IS_LOADING, check_info, why_read_only};
-use super::wire;
-use crate::limits::{MAX_SET_CALLS, WATCH_EVERY};
+use super::{watch, wire};
+use crate::limits::MAX_SET_CALLS;
 use crate::url::REDIS_SCHEMES;
 use crate::{KeyspaceError, OpenError, StoreHealth, without_password};
 use cluster::Cluster;
@@ -26,10 +26,8 @@ use redis::{Pipeline, Value};
 use requests::{Add, Delete, Read};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tidings_supervision::{Policy, supervise};
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 /// Sorted sets on a server or a cluster of their own, apart from the store. Clones are cheap and share
 /// the connections.
@@ -128,7 +126,7 @@ impl ShardedSets {
         let refused = |reason| OpenError::Engine { url: without_password(url), reason };
         let (place, server) = parse(url, timeout).map_err(refused)?;
         let shared = Arc::new(SharedSets { place, server, timeout, calls: Semaphore::new(MAX_SET_CALLS) });
-        watch(&shared);
+        watch::start("sharded sets", &shared, look);
         Ok(Self { shared })
     }
 
@@ -286,18 +284,9 @@ impl SharedSets {
     }
 }
 
-/// Looks once a second where the sets are, until they are dropped.
-fn watch(shared: &Arc<SharedSets>) {
-    let Ok(runtime) = Handle::try_current() else { return };
-    let shared = Arc::downgrade(shared);
-    runtime.spawn(async move {
-        supervise("sharded sets", Policy::UntilDone, || look(shared.clone())).await;
-    });
-}
-
+/// Looks once a second where the sets are.
 async fn look(shared: Weak<SharedSets>) {
-    let mut ticks = interval_at(Instant::now() + WATCH_EVERY, WATCH_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticks = watch::ticks();
     loop {
         ticks.tick().await;
         let Some(shared) = shared.upgrade() else { return };
@@ -306,10 +295,8 @@ async fn look(shared: Weak<SharedSets>) {
             if let Err(failure) = cluster.renew(known).await {
                 tracing::debug!(reason = failure.reason, "the slots of the cluster are not known");
             }
-        } else if let Some(place) = shared.server.as_ref().filter(|place| place.has_sentinels())
-            && let Err(error) = place.locate().await
-        {
-            tracing::debug!(%error, "the Sentinels name no primary");
+        } else if let Some(place) = &shared.server {
+            place.look().await;
         }
     }
 }

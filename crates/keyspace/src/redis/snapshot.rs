@@ -17,20 +17,20 @@
 //! The entries that are read go to a temporary file, because a key may be read again later.
 
 use super::connection::{ReconnectingConnection, WriteObserver};
-use super::learning::Learning;
 use super::whole::exact_text;
 use super::{Redis, RedisShared, wire};
 use crate::KeyspaceError;
 use crate::limits::{MAX_CHANGED_KEYS, MAX_PAUSED_KEYS, MAX_SNAPSHOT_ROUNDS, SNAPSHOT_CHUNK, SNAPSHOT_PAUSE};
-use crate::snapshot::{Snapshot, give_way};
+use crate::snapshot::{Snapshot, on_own_thread};
 use crate::spool::Spool;
+use parking_lot::Mutex;
 use redis::{Value, cmd};
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
@@ -50,25 +50,25 @@ struct Changes {
 
 impl WriteObserver for ChangedKeys {
     fn note_key(&self, key: &[u8]) {
-        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.0.lock();
         changes.keys.insert(key.to_vec());
         changes.missed |= changes.keys.len() > MAX_CHANGED_KEYS;
     }
 
     fn note_all(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).missed = true;
+        self.0.lock().missed = true;
     }
 }
 
 impl ChangedKeys {
     /// Forgets everything so far.
     fn start_over(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Changes::default();
+        *self.0.lock() = Changes::default();
     }
 
     /// Takes the keys that have changed since they were last taken.
     fn take(&self) -> Result<HashSet<Vec<u8>>, KeyspaceError> {
-        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.0.lock();
         if changes.missed {
             return Err(KeyspaceError::Unavailable(
                 "the connection to Redis was lost, or the database was emptied, during the snapshot"
@@ -88,7 +88,6 @@ impl Redis {
         let folder = folder.to_owned();
         let runtime = tokio::runtime::Handle::current();
         let read_and_send = move || {
-            give_way();
             let collected = Spool::create(&folder).and_then(|spool| {
                 let collector = Collector::new(redis, changed, spool, &reply);
                 runtime.block_on(collector.collect())
@@ -105,10 +104,7 @@ impl Redis {
                 Err(error) => _ = reply.send(Err(error)),
             }
         };
-        std::thread::Builder::new()
-            .name("keyspace-snapshot".to_owned())
-            .spawn(read_and_send)
-            .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
+        on_own_thread("keyspace-snapshot", read_and_send)?;
         outcome.await.unwrap_or_else(|_| {
             Err(KeyspaceError::Unavailable("the snapshot has ended before its last key".to_owned()))
         })
@@ -116,26 +112,11 @@ impl Redis {
 
     /// The same database on a connection of its own, whose reports of writes go to `observer`.
     fn observed_by(&self, observer: Arc<dyn WriteObserver>) -> Self {
-        let RedisShared { place, timeout, commit_digest, .. } = &*self.shared;
-        let connection = Arc::new(ReconnectingConnection::new(place.clone(), *timeout, Some(observer)));
-        Self {
-            shared: Arc::new(RedisShared {
-                connection,
-                replicated: None,
-                replicas: 0,
-                place: place.clone(),
-                waits_for_failovers: false,
-                timeout: *timeout,
-                commit_digest: commit_digest.clone(),
-                is_admitted: AtomicBool::new(self.shared.is_admitted.load(Ordering::Acquire)),
-                absence: Mutex::new(self.absence()),
-                guard: Arc::default(),
-                versions: self.shared.versions.clone(),
-                learning: Learning::default(),
-                evicts: Mutex::default(),
-                cannot_save: AtomicBool::new(false),
-            }),
-        }
+        let RedisShared { place, timeout, versions, .. } = &*self.shared;
+        let connection = ReconnectingConnection::new(place.clone(), *timeout, Some(observer));
+        let absence = (!self.shared.is_admitted.load(Ordering::Acquire)).then(|| self.absence());
+        let shared = RedisShared::over(connection, place.clone(), (*timeout, versions.clone()), absence);
+        Self { shared: Arc::new(shared) }
     }
 
     /// Waits for an answer of the server.

@@ -7,8 +7,8 @@ mod sharded_sets;
 
 use super::server_info::check_info;
 use crate::{
-    Batch, CommitError, Entry, KeyspaceError, OpenError, Order, Query, ReadSet, Store, StoreHealth,
-    StoreOptions, Value,
+    Batch, CommitError, Entry, KeyspaceError, OpenError, Order, ReadSet, Store, StoreHealth, StoreOptions,
+    Value, read,
 };
 use std::time::{Duration, Instant};
 use tidings_testing_redis::RedisServer;
@@ -71,9 +71,7 @@ async fn an_awaited_store_is_unavailable_until_it_is_admitted() {
 }
 
 async fn get(store: &Store, key: &str) -> Result<Option<String>, KeyspaceError> {
-    let mut query = Query::new();
-    let value = query.string(key);
-    Ok(store.query(query).await?.take(value))
+    Ok(store.fetch(read::string(key)).await?)
 }
 
 async fn increment(store: &Store, key: &str) -> Result<i64, CommitError> {
@@ -369,16 +367,12 @@ struct ReadSets([ReadSet; 3]);
 
 impl ReadSets {
     async fn take(store: &Store) -> Self {
-        let read = async |fill: &dyn Fn(&mut Query)| {
-            let mut query = Query::new();
-            fill(&mut query);
-            // The query may fail because of the key's type, but it has read the key.
-            store.record_reads(store.query(query)).await.1
-        };
+        // The query may fail because of the key's type, but it has read the key.
+        let name = read::field("user:1", "username");
         Self([
-            read(&|query| _ = query.expiry("item:1")).await,
-            read(&|query| _ = query.expiry("user:1")).await,
-            read(&|query| _ = query.hash_fields("user:1", ["username"])).await,
+            store.record_reads(store.fetch(read::expiry("item:1"))).await.1,
+            store.record_reads(store.fetch(read::expiry("user:1"))).await.1,
+            store.record_reads(store.fetch(name)).await.1,
         ])
     }
 
@@ -489,12 +483,10 @@ async fn bytes_that_are_no_text_are_read_and_not_copied() {
     server.send(b"HSET hash field a\xffb");
     server.send(b"ZADD sorted inf a\xffb");
     assert_eq!(get(&store, "string").await.unwrap().as_deref(), Some("a\u{fffd}b"));
-    let mut query = Query::new();
-    let hash = query.hash("hash");
-    let sorted = query.sorted_range("sorted", Order::Ascending, 0, 9);
-    let mut answers = store.query(query).await.unwrap();
-    assert_eq!(answers.take(hash).get("field"), Some("a\u{fffd}b"));
-    assert_eq!(answers.take(sorted), [("a\u{fffd}b".to_owned(), f64::INFINITY)]);
+    let reads = (read::hash("hash"), read::sorted_range("sorted", Order::Ascending, 0, 9));
+    let (hash, sorted) = store.fetch(reads).await.unwrap();
+    assert_eq!(hash.get("field"), Some("a\u{fffd}b"));
+    assert_eq!(sorted, [("a\u{fffd}b".to_owned(), f64::INFINITY)]);
     for (key, other) in [("string", "hash sorted"), ("hash", "string sorted"), ("sorted", "string hash")] {
         server.send(format!("DEL {other}").as_bytes());
         let error = store.scan(None, 100).await.unwrap_err();

@@ -12,21 +12,30 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use tidings_supervision::{Policy, supervise};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-/// Watches a store until it is dropped.
-pub(super) fn start(shared: &Arc<RedisShared>) {
+/// Watches something until it is dropped.
+pub(super) fn start<On: Send + Sync + 'static, Watch: Future<Output = ()> + Send + 'static>(
+    name: &'static str,
+    on: &Arc<On>,
+    watch: fn(Weak<On>) -> Watch,
+) {
     // Without a runtime there are no requests either. Then each answer confirms what was before it.
     let Ok(runtime) = Handle::try_current() else { return };
-    let shared = Arc::downgrade(shared);
-    runtime.spawn(async move {
-        supervise("redis", Policy::UntilDone, || watch(shared.clone())).await;
-    });
+    let on = Arc::downgrade(on);
+    runtime.spawn(supervise(name, Policy::UntilDone, move || watch(on.clone())));
 }
 
-async fn watch(shared: Weak<RedisShared>) {
+/// When to look.
+pub(super) fn ticks() -> Interval {
     let mut ticks = interval_at(Instant::now() + WATCH_EVERY, WATCH_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Watches a store.
+pub(super) async fn watch(shared: Weak<RedisShared>) {
+    let mut ticks = ticks();
     // The term whose server's settings have been checked.
     let mut checked = 0;
     let Some(guard) = shared.upgrade().map(|shared| shared.guard.clone()) else { return };
@@ -39,17 +48,8 @@ async fn watch(shared: Weak<RedisShared>) {
         // A store that has lost its data is watched until it has it again.
         if shared.is_admitted.load(Ordering::Acquire) || guard.keys().is_some() {
             // Sentinels that do not answer must not keep the server from being asked.
-            tokio::join!(locate(&shared), ask(&shared, &mut checked));
+            tokio::join!(shared.place.look(), ask(&shared, &mut checked));
         }
-    }
-}
-
-/// Notes whether there is another primary.
-async fn locate(shared: &RedisShared) {
-    if shared.place.has_sentinels()
-        && let Err(error) = shared.place.locate().await
-    {
-        tracing::debug!(%error, "the Sentinels name no primary");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::connection::RequestOptions;
 use super::{Redis, wire};
 use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
-use crate::query::Expiry;
+use crate::query::{Answer, Expiry, Hash, Order, Read};
 use crate::{Entry, KeyPage, KeyspaceError, ScanPage, Value as EntryValue};
 use redis::{Pipeline, Value, cmd};
 
@@ -92,12 +92,12 @@ impl Redis {
                 return Err(wire::server_error(&key, error));
             }
             let held = wire::bytes(held).ok_or_else(|| wire::unexpected(&key))?;
-            match held.as_slice() {
+            let read = match held.as_slice() {
                 b"none" => continue,
-                b"string" => reads.cmd("GET").arg(&key),
-                b"hash" => reads.cmd("HGETALL").arg(&key),
-                b"set" => reads.cmd("SMEMBERS").arg(&key),
-                b"zset" => reads.cmd("ZRANGE").arg(&key).arg(0).arg(-1).arg("WITHSCORES"),
+                b"string" => Read::String(key),
+                b"hash" => Read::Hash(key),
+                b"set" => Read::Members(key),
+                b"zset" => Read::SortedRange { key, order: Order::Ascending, offset: 0, count: u64::MAX },
                 other => {
                     let held = String::from_utf8_lossy(other);
                     return Err(KeyspaceError::Invalid(format!(
@@ -105,26 +105,34 @@ impl Redis {
                     )));
                 }
             };
-            reads.cmd("PTTL").arg(&key);
-            present.push((key, held));
+            reads.add_command(wire::command_of(&read));
+            reads.cmd("PTTL").arg(read.key());
+            present.push(read);
         }
         if present.is_empty() {
             return Ok(Vec::new());
         }
         let mut values = self.send(&reads, self.patient(true)).await?.into_iter();
         let mut entries = Vec::with_capacity(present.len());
-        for (key, held) in present {
+        for read in present {
             let (value, expiry) = (values.next().unwrap_or_default(), values.next().unwrap_or_default());
+            let key = read.key().to_owned();
             let expiry = wire::integer(&expiry).ok_or_else(|| wire::unexpected(&key))?;
-            let value = entry_value(&key, &held, value)?;
+            demand_texts(&key, &value)?;
+            let value = match wire::answer_of(&read, value)? {
+                Answer::Text(Some(text)) => EntryValue::String(text),
+                Answer::Hash(Hash(fields)) if !fields.is_empty() => EntryValue::Hash(fields),
+                Answer::Members(members) if !members.is_empty() => EntryValue::Set(members),
+                Answer::Scored(members) if !members.is_empty() => EntryValue::SortedSet(members),
+                // It has gone in the meantime.
+                _ => continue,
+            };
             let time_to_live = match wire::expiry(expiry) {
                 Expiry::Absent => continue,
                 Expiry::Never => None,
                 Expiry::In(time_to_live) => Some(time_to_live),
             };
-            if let Some(value) = value {
-                entries.push(Entry { key, value, time_to_live });
-            }
+            entries.push(Entry { key, value, time_to_live });
         }
         Ok(entries)
     }
@@ -164,46 +172,20 @@ impl Redis {
     }
 }
 
-/// The value of a key, for a copy. A value that is not UTF-8 is an error, because it cannot
-/// be copied unchanged.
-fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue>, KeyspaceError> {
-    if let Value::ServerError(error) = &value {
-        return Err(wire::server_error(key, error));
-    }
-    if held == b"string" {
-        return match value {
-            Value::Nil => Ok(None),
-            value => Ok(Some(EntryValue::String(value_text(key, value)?))),
-        };
-    }
-    let items = wire::flat(value).ok_or_else(|| wire::unexpected(key))?;
-    if items.is_empty() {
-        return Ok(None);
-    }
-    let mut items = items.into_iter();
-    let value = match held {
-        b"set" => EntryValue::Set(items.map(|member| value_text(key, member)).collect::<Result<_, _>>()?),
-        b"hash" => {
-            let mut fields = Vec::with_capacity(items.len() / 2);
-            while let (Some(field), Some(value)) = (items.next(), items.next()) {
-                fields.push((value_text(key, field)?, value_text(key, value)?));
-            }
-            EntryValue::Hash(fields)
+/// Refuses the value of a key that is not UTF-8, because it cannot be copied unchanged.
+fn demand_texts(key: &str, value: &Value) -> Result<(), KeyspaceError> {
+    let all = |values: &[Value]| values.iter().try_for_each(|value| demand_texts(key, value));
+    match value {
+        Value::BulkString(bytes) if std::str::from_utf8(bytes).is_err() => {
+            exact_text(key, bytes.clone()).map(drop)
         }
-        _ => {
-            let mut members = Vec::with_capacity(items.len() / 2);
-            while let (Some(member), Some(score)) = (items.next(), items.next()) {
-                let score = wire::score(&score).ok_or_else(|| wire::unexpected(key))?;
-                members.push((value_text(key, member)?, score));
-            }
-            EntryValue::SortedSet(members)
-        }
-    };
-    Ok(Some(value))
-}
-
-fn value_text(key: &str, value: Value) -> Result<String, KeyspaceError> {
-    exact_text(key, wire::bytes(value).ok_or_else(|| wire::unexpected(key))?)
+        Value::Array(items) | Value::Set(items) => all(items),
+        Value::Map(pairs) => pairs.iter().try_for_each(|(field, value)| {
+            demand_texts(key, field)?;
+            demand_texts(key, value)
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Bytes as text. If they are not UTF-8, the error names the key; an empty `key` means that

@@ -1,10 +1,11 @@
 //! The translation of reads and batches to Redis commands, and of the answers back.
 
 use crate::KeyspaceError;
-use crate::batch::{Batch, Check, CheckId, CommitError, Within, Write};
+use crate::batch::{Batch, Bound, Check, CheckId, CommitError, Selection, Within, Write};
 use crate::query::{Answer, Expiry, Hash, Order, Read};
 use crate::redis::GuardedKeys;
 use redis::{Cmd, Value, cmd};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The command of a read.
@@ -73,23 +74,19 @@ pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceErr
         return Err(server_error(read.key(), error));
     }
     let answer = match read {
-        Read::String(_) => optional_text(value).map(Answer::Text),
+        Read::String(_) => optional(value, text).map(Answer::Text),
         Read::Expiry(_) => integer(&value).map(|milliseconds| Answer::Expiry(expiry(milliseconds))),
-        Read::Hash(_) => pairs(value).map(|fields| Answer::Hash(Hash(fields))),
+        Read::Hash(_) => pairs(value, text).map(|fields| Answer::Hash(Hash(fields))),
         Read::HashFields(_, fields) if fields.is_empty() => Some(Answer::Texts(Vec::new())),
-        Read::HashFields(..) => items(value)
-            .and_then(|items| items.into_iter().map(optional_text).collect::<Option<_>>())
-            .map(Answer::Texts),
+        Read::HashFields(..) => optional_items(value, text).map(Answer::Texts),
         Read::Members(_) => texts(value).map(Answer::Members),
         Read::FieldCount(_) | Read::MemberCount(_) | Read::SortedCount(_) => {
             integer(&value).and_then(|count| u64::try_from(count).ok()).map(Answer::Count)
         }
         Read::HasMember(..) => integer(&value).map(|found| Answer::Bool(found == 1)),
         Read::Scores(_, members) if members.is_empty() => Some(Answer::Scores(Vec::new())),
-        Read::Scores(..) => items(value)
-            .and_then(|items| items.into_iter().map(optional_score).collect::<Option<_>>())
-            .map(Answer::Scores),
-        Read::SortedRange { .. } | Read::SortedByScore { .. } => scored(value).map(Answer::Scored),
+        Read::Scores(..) => optional_items(value, score).map(Answer::Scores),
+        Read::SortedRange { .. } | Read::SortedByScore { .. } => pairs(value, score).map(Answer::Scored),
     };
     answer.ok_or_else(|| unexpected(read.key()))
 }
@@ -195,48 +192,35 @@ fn text(value: Value) -> Option<String> {
     )
 }
 
-fn optional_text(value: Value) -> Option<Option<String>> {
-    match value {
-        Value::Nil => Some(None),
-        value => text(value).map(Some),
-    }
+/// A value that may be absent.
+fn optional<T>(value: Value, of: fn(Value) -> Option<T>) -> Option<Option<T>> {
+    if value == Value::Nil { Some(None) } else { of(value).map(Some) }
+}
+
+fn optional_items<T>(value: Value, of: fn(Value) -> Option<T>) -> Option<Vec<Option<T>>> {
+    items(value)?.into_iter().map(|item| optional(item, of)).collect()
 }
 
 fn texts(value: Value) -> Option<Vec<String>> {
     flat(value)?.into_iter().map(text).collect()
 }
 
-fn pairs(value: Value) -> Option<Vec<(String, String)>> {
+/// Texts, each with something else.
+pub(super) fn pairs<T>(value: Value, second: fn(Value) -> Option<T>) -> Option<Vec<(String, T)>> {
     let mut items = flat(value)?.into_iter();
     let mut pairs = Vec::with_capacity(items.len() / 2);
     while let Some(first) = items.next() {
-        pairs.push((text(first)?, text(items.next()?)?));
+        pairs.push((text(first)?, second(items.next()?)?));
     }
     Some(pairs)
 }
 
 /// A score. Both zeros are one score, whichever way it was written.
-pub(super) fn score(value: &Value) -> Option<f64> {
+pub(super) fn score(value: Value) -> Option<f64> {
     match value {
-        Value::Double(score) => Some(if *score == 0.0 { 0.0 } else { *score }),
+        Value::Double(score) => Some(if score == 0.0 { 0.0 } else { score }),
         _ => None,
     }
-}
-
-fn optional_score(value: Value) -> Option<Option<f64>> {
-    match value {
-        Value::Nil => Some(None),
-        value => score(&value).map(Some),
-    }
-}
-
-pub(super) fn scored(value: Value) -> Option<Vec<(String, f64)>> {
-    let mut items = flat(value)?.into_iter();
-    let mut members = Vec::with_capacity(items.len() / 2);
-    while let Some(member) = items.next() {
-        members.push((text(member)?, score(&items.next()?)?));
-    }
-    Some(members)
 }
 
 /// A score as Redis reads it, exactly: the shortest digits that mean this very
@@ -269,94 +253,73 @@ pub(super) fn add_batch(
     }
     command.arg(batch.checks().len()).arg(guard.map_or("", |guard| &guard.text));
     for check in batch.checks() {
-        add_check(command, check);
+        add_operation(command, check.into(), &arguments_of_check(check));
     }
     for write in batch.writes() {
-        add_write(command, write);
+        add_operation(command, write.into(), &arguments_of_write(write));
     }
 }
 
-fn add_operation(command: &mut Cmd, name: &str, arguments: &[&str]) {
-    command.arg(name).arg(arguments.len()).arg(arguments);
+/// Adds a check or a write: its name in `commit.lua`, and its arguments.
+fn add_operation(command: &mut Cmd, name: &str, arguments: &[Cow<'_, str>]) {
+    command.arg(name).arg(arguments.len());
+    for argument in arguments {
+        command.arg(&**argument);
+    }
 }
 
-fn add_check(command: &mut Cmd, check: &Check) {
+fn arguments_of_check(check: &Check) -> Vec<Cow<'_, str>> {
     match check {
-        Check::KeyAbsent(_) => add_operation(command, "key_absent", &[]),
-        Check::KeyPresent(_) => add_operation(command, "key_present", &[]),
-        Check::StringEquals(_, value) => add_operation(command, "string_equals", &[value]),
-        Check::FieldEquals(_, field, value) => add_operation(command, "field_equals", &[field, value]),
-        Check::FieldAbsent(_, field) => add_operation(command, "field_absent", &[field]),
-        Check::FieldAtLeast(_, field, least) => {
-            add_operation(command, "field_at_least", &[field, &least.to_string()]);
-        }
-        Check::MemberAbsent(_, member) => add_operation(command, "member_absent", &[member]),
-        Check::SortedMemberAbsent(_, member) => add_operation(command, "sorted_member_absent", &[member]),
-        Check::SortedMemberPresent(_, member) => add_operation(command, "sorted_member_present", &[member]),
+        Check::KeyAbsent(_) | Check::KeyPresent(_) => Vec::new(),
+        Check::StringEquals(_, text)
+        | Check::FieldAbsent(_, text)
+        | Check::MemberAbsent(_, text)
+        | Check::SortedMemberAbsent(_, text)
+        | Check::SortedMemberPresent(_, text) => vec![text.into()],
+        Check::FieldEquals(_, field, value) => vec![field.into(), value.into()],
+        Check::FieldAtLeast(_, field, least) => vec![field.into(), least.to_string().into()],
     }
 }
 
-fn add_write(command: &mut Cmd, write: &Write) {
+fn arguments_of_write(write: &Write) -> Vec<Cow<'_, str>> {
+    let milliseconds = |time: &Duration| time.as_millis().to_string().into();
     match write {
-        Write::Set(_, value, None) => add_operation(command, "set", &[value]),
-        Write::Set(_, value, Some(time_to_live)) => {
-            add_operation(command, "set", &[value, &time_to_live.as_millis().to_string()]);
-        }
-        Write::Delete(_) => add_operation(command, "delete", &[]),
-        Write::Expire(_, time_to_live) => {
-            add_operation(command, "expire", &[&time_to_live.as_millis().to_string()]);
-        }
-        Write::Increment(_, by) => add_operation(command, "increment", &[&by.to_string()]),
+        Write::Set(_, value, None) => vec![value.into()],
+        Write::Set(_, value, Some(time_to_live)) => vec![value.into(), milliseconds(time_to_live)],
+        Write::Delete(_) => Vec::new(),
+        Write::Expire(_, time_to_live) => vec![milliseconds(time_to_live)],
+        Write::Increment(_, by) => vec![by.to_string().into()],
         Write::SetFields(_, fields) => {
-            let pairs: Vec<&str> =
-                fields.iter().flat_map(|(field, value)| [field.as_str(), value.as_str()]).collect();
-            add_operation(command, "set_fields", &pairs);
+            fields.iter().flat_map(|(field, value)| [field.into(), value.into()]).collect()
         }
-        Write::DeleteField(_, field) => add_operation(command, "delete_field", &[field]),
-        Write::IncrementField(_, field, by) => {
-            add_operation(command, "increment_field", &[field, &by.to_string()]);
+        Write::IncrementField(_, field, by) => vec![field.into(), by.to_string().into()],
+        Write::LowerField(_, field, by) => vec![field.into(), by.to_string().into()],
+        Write::DeleteField(_, text)
+        | Write::AddMember(_, text)
+        | Write::RemoveMember(_, text)
+        | Write::SortedAppend(_, text)
+        | Write::SortedRemove(_, text)
+        | Write::Publish(_, text) => vec![text.into()],
+        Write::SortedAdd(_, member, score)
+        | Write::SortedRaise(_, member, score)
+        | Write::SortedAddIfPresent(_, member, score)
+        | Write::SortedIncrement(_, member, score) => vec![score_text(*score).into(), member.into()],
+        Write::SortedAddBounded(_, member, score, Bound { keep, floors, member: floor }) => {
+            let (score, keep) = (score_text(*score), keep.to_string());
+            vec![score.into(), member.into(), keep.into(), floors.into(), floor.into()]
         }
-        Write::LowerField(_, field, by) => add_operation(command, "lower_field", &[field, &by.to_string()]),
-        Write::AddMember(_, member) => add_operation(command, "add_member", &[member]),
-        Write::RemoveMember(_, member) => add_operation(command, "remove_member", &[member]),
-        Write::SortedAdd(_, member, score) => {
-            add_operation(command, "sorted_add", &[&score_text(*score), member]);
-        }
-        Write::SortedAddBounded(_, member, score, bound) => {
-            let keep = bound.keep.to_string();
-            let score = score_text(*score);
-            add_operation(
-                command,
-                "sorted_add_bounded",
-                &[&score, member, &keep, &bound.floors, &bound.member],
-            );
-        }
-        Write::SortedAppend(_, member) => add_operation(command, "sorted_append", &[member]),
-        Write::SortedRaise(_, member, score) => {
-            add_operation(command, "sorted_raise", &[&score_text(*score), member]);
-        }
-        Write::SortedAddIfPresent(_, member, score) => {
-            add_operation(command, "sorted_add_if_present", &[&score_text(*score), member]);
-        }
-        Write::SortedStore(_, selection) => {
-            let within = match selection.within {
+        Write::SortedStore(_, Selection { scores, sets, within }) => {
+            let within = match within {
                 Within::All => "all",
                 Within::Any => "any",
             };
-            let sets = selection.sets.iter().map(String::as_str);
-            let arguments: Vec<&str> = [within, &selection.scores].into_iter().chain(sets).collect();
-            add_operation(command, "sorted_store", &arguments);
+            [within.into(), scores.into()].into_iter().chain(sets.iter().map(Into::into)).collect()
         }
-        Write::SortedIncrement(_, member, by) => {
-            add_operation(command, "sorted_increment", &[&score_text(*by), member]);
-        }
-        Write::SortedRemove(_, member) => add_operation(command, "sorted_remove", &[member]),
         Write::SortedTrim(_, keep) => {
             // All but the last `keep`, counted from the end.
             let last = i64::try_from(*keep).unwrap_or(i64::MAX).saturating_add(1).saturating_neg();
-            add_operation(command, "sorted_trim", &[&last.to_string()]);
+            vec![last.to_string().into()]
         }
-        Write::Publish(_, message) => add_operation(command, "publish", &[message]),
     }
 }
 

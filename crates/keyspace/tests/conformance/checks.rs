@@ -1,7 +1,7 @@
 //! Every check: when it holds, when it does not, and on absent keys and other types.
 
 use super::{Subject, refusal};
-use tidings_keyspace::Check;
+use tidings_keyspace::{Check, read};
 
 /// One of every check, on this key; those of a hash look at `field`, the others
 /// at `member` or `text`.
@@ -38,7 +38,7 @@ pub(super) async fn every_check_on_an_absent_key(subject: Subject) {
         let expected = if holds { "passed" } else { "rejected 0" };
         assert_eq!(outcome(&subject, check.clone()).await, expected, "{check:?}");
     }
-    assert_eq!(subject.ask(|query| query.string("witness")).await.as_deref(), Some("5"));
+    assert_eq!(subject.ask(read::string("witness")).await.as_deref(), Some("5"));
 }
 
 pub(super) async fn every_check_that_holds(subject: Subject) {
@@ -83,7 +83,7 @@ pub(super) async fn every_check_that_does_not_hold(subject: Subject) {
     ] {
         assert_eq!(outcome(&subject, check.clone()).await, "rejected 0", "{check:?}");
     }
-    assert_eq!(subject.ask(|query| query.string("witness")).await, None);
+    assert_eq!(subject.ask(read::string("witness")).await, None);
 }
 
 pub(super) async fn every_check_refuses_other_types(subject: Subject) {
@@ -96,7 +96,7 @@ pub(super) async fn every_check_refuses_other_types(subject: Subject) {
             }
         }
     }
-    assert_eq!(subject.ask(|query| query.string("witness")).await, None);
+    assert_eq!(subject.ask(read::string("witness")).await, None);
 }
 
 pub(super) async fn presence_is_checked_for_every_type(subject: Subject) {

@@ -2,7 +2,7 @@
 
 use super::{Subject, refusal};
 use std::collections::HashSet;
-use tidings_keyspace::{Batch, Query, Store};
+use tidings_keyspace::{Batch, Store, read};
 use tokio::task::JoinSet;
 
 const TASKS: i64 = 32;
@@ -28,7 +28,7 @@ pub(super) async fn concurrent_increments_are_all_kept(subject: Subject) {
     assert_eq!(numbers, (1..=TASKS * ROUNDS).collect());
     assert!(seen.iter().all(|counters| counters[1] == 2 * counters[0]));
     let total = (TASKS * ROUNDS).to_string();
-    assert_eq!(subject.ask(|query| query.string("counter")).await, Some(total));
+    assert_eq!(subject.ask(read::string("counter")).await, Some(total));
 }
 
 async fn vote(store: Store, member: String) -> String {
@@ -49,9 +49,9 @@ pub(super) async fn one_of_many_rivals_wins(subject: Subject) {
     let outcomes = tasks.join_all().await;
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "passed").count(), 1, "{outcomes:?}");
     assert!(outcomes.iter().all(|outcome| outcome == "passed" || outcome.starts_with("rejected")));
-    assert_eq!(subject.ask(|query| query.string("votes")).await.as_deref(), Some("1"));
-    let up = subject.ask(|query| query.sorted_count("up")).await;
-    let down = subject.ask(|query| query.sorted_count("down")).await;
+    assert_eq!(subject.ask(read::string("votes")).await.as_deref(), Some("1"));
+    let up = subject.ask(read::sorted_count("up")).await;
+    let down = subject.ask(read::sorted_count("down")).await;
     assert_eq!(up + down, 1);
 }
 
@@ -67,9 +67,7 @@ pub(super) async fn batches_are_seen_whole(subject: Subject) {
                 batch.increment_field("account", "left", -1);
                 batch.increment_field("account", "right", 1);
                 store.commit(batch).await.unwrap();
-                let mut query = Query::new();
-                let account = query.hash("account");
-                let account = store.query(query).await.unwrap().take(account);
+                let account = store.fetch(read::hash("account")).await.unwrap();
                 let field = |name| account.get(name).unwrap().parse::<i64>().unwrap();
                 assert_eq!(field("left") + field("right"), 1000);
             }

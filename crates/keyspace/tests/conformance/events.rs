@@ -1,7 +1,7 @@
 //! Messages on channels.
 
 use super::{PATIENCE, Subject};
-use tidings_keyspace::{Notice, Subscription};
+use tidings_keyspace::{Notice, Subscription, read};
 
 /// Subscribes, and waits until the subscription is in effect. On Redis it takes effect only
 /// when the server has received it.
@@ -71,5 +71,5 @@ pub(super) async fn a_message_comes_after_its_batch_and_not_without(subject: Sub
         })
         .await;
     assert_eq!(heard(&mut subscription).await, "applied");
-    assert_eq!(subject.ask(|query| query.string("key")).await.as_deref(), Some("value"));
+    assert_eq!(subject.ask(read::string("key")).await.as_deref(), Some("value"));
 }

@@ -2,8 +2,7 @@
 
 use super::{SHORT, Subject, refusal};
 use std::time::Duration;
-use tidings_keyspace::Answer;
-use tidings_keyspace::{Expiry, Hash, Order, Query, Value};
+use tidings_keyspace::{Expiry, Hash, Order, Value, read};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -48,46 +47,27 @@ pub(super) async fn time_to_live_is_told(subject: Subject) {
             batch.set("forever", "text");
         })
         .await;
-    assert_about(subject.ask(|query| query.expiry("string")).await, LONG);
-    assert_about(subject.ask(|query| query.expiry("set")).await, LONG + Duration::from_millis(500));
-    assert_eq!(subject.ask(|query| query.expiry("forever")).await, Expiry::Never);
-    assert_eq!(subject.ask(|query| query.expiry("absent")).await, Expiry::Absent);
+    assert_about(subject.ask(read::expiry("string")).await, LONG);
+    assert_about(subject.ask(read::expiry("set")).await, LONG + Duration::from_millis(500));
+    assert_eq!(subject.ask(read::expiry("forever")).await, Expiry::Never);
+    assert_eq!(subject.ask(read::expiry("absent")).await, Expiry::Absent);
 }
 
 pub(super) async fn an_expired_key_is_absent_to_every_read_and_check(subject: Subject) {
     write_expiring(&subject).await;
     let_all_expire(&subject).await;
-    let mut query = Query::new();
-    query.string("string");
-    query.expiry("string");
+    let answers = subject.ask((read::string("string"), read::expiry("string"), read::hash("wide"))).await;
+    assert_eq!(answers, (None, Expiry::Absent, Hash::default()));
     // This would be the wrong type if the key had not expired.
-    query.hash("string");
-    query.hash("hash");
-    query.hash("wide");
-    query.hash_fields("wide", ["field"]);
-    query.field_count("wide");
-    query.members("set");
-    query.has_member("set", "member");
-    query.member_count("set");
-    query.scores("sorted", ["member"]);
-    query.sorted_count("sorted");
-    query.sorted_range("sorted", Order::Ascending, 0, 9);
-    let expected = [
-        Answer::Text(None),
-        Answer::Expiry(Expiry::Absent),
-        Answer::Hash(Hash::default()),
-        Answer::Hash(Hash::default()),
-        Answer::Hash(Hash::default()),
-        Answer::Texts(vec![None]),
-        Answer::Count(0),
-        Answer::Members(vec![]),
-        Answer::Bool(false),
-        Answer::Count(0),
-        Answer::Scores(vec![None]),
-        Answer::Count(0),
-        Answer::Scored(vec![]),
-    ];
-    assert_eq!(subject.store.query(query).await.unwrap().into_vec(), expected);
+    assert_eq!(
+        subject.ask([read::hash("string"), read::hash("hash")]).await,
+        [Hash::default(), Hash::default()]
+    );
+    assert_eq!(subject.ask((read::field("wide", "field"), read::field_count("wide"))).await, (None, 0));
+    let set = (read::members("set"), read::has_member("set", "member"), read::member_count("set"));
+    assert_eq!(subject.ask(set).await, (Vec::new(), false, 0));
+    assert_eq!(subject.ask((read::score("sorted", "member"), read::sorted_count("sorted"))).await, (None, 0));
+    assert_eq!(subject.ask(read::sorted_range("sorted", Order::Ascending, 0, 9)).await, []);
     let committed = subject
         .commit(|batch| {
             for key in ["string", "hash", "wide", "set", "sorted"] {
@@ -119,13 +99,13 @@ pub(super) async fn a_write_to_an_expired_key_starts_anew(subject: Subject) {
         })
         .await;
     assert_eq!(counters, [1, 1]);
-    assert_eq!(subject.ask(|query| query.hash("hash")).await.get("field"), None);
-    assert_eq!(subject.ask(|query| query.hash("wide")).await.0.len(), 1);
-    assert_eq!(subject.ask(|query| query.members("set")).await, ["other"]);
-    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 1);
-    assert_eq!(subject.ask(|query| query.scores("sorted", ["member"])).await, [None]);
+    assert_eq!(subject.ask(read::hash("hash")).await.get("field"), None);
+    assert_eq!(subject.ask(read::hash("wide")).await.0.len(), 1);
+    assert_eq!(subject.ask(read::members("set")).await, ["other"]);
+    assert_eq!(subject.ask(read::sorted_count("sorted")).await, 1);
+    assert_eq!(subject.ask(read::scores("sorted", ["member"])).await, [None]);
     for key in ["string", "hash", "wide", "set", "sorted"] {
-        assert_eq!(subject.ask(|query| query.expiry(key)).await, Expiry::Never, "{key}");
+        assert_eq!(subject.ask(read::expiry(key)).await, Expiry::Never, "{key}");
     }
 }
 
@@ -141,9 +121,9 @@ pub(super) async fn an_expired_key_can_become_another_type(subject: Subject) {
             batch.sorted_add("string", "member", 1.0);
         })
         .await;
-    assert_eq!(subject.ask(|query| query.members("hash")).await, ["member"]);
-    assert_eq!(subject.ask(|query| query.string("sorted")).await.as_deref(), Some("text"));
-    assert_eq!(subject.ask(|query| query.sorted_count("string")).await, 1);
+    assert_eq!(subject.ask(read::members("hash")).await, ["member"]);
+    assert_eq!(subject.ask(read::string("sorted")).await.as_deref(), Some("text"));
+    assert_eq!(subject.ask(read::sorted_count("string")).await, 1);
 }
 
 pub(super) async fn expire_of_an_absent_key_does_nothing(subject: Subject) {
@@ -173,11 +153,11 @@ pub(super) async fn expire_zero_deletes(subject: Subject) {
 pub(super) async fn a_plain_set_stays_for_good(subject: Subject) {
     subject.write(|batch| batch.set_expiring("key", "old", SHORT)).await;
     subject.write(|batch| batch.set("key", "new")).await;
-    assert_eq!(subject.ask(|query| query.expiry("key")).await, Expiry::Never);
+    assert_eq!(subject.ask(read::expiry("key")).await, Expiry::Never);
     // When a key that was written later has expired, the time has passed.
     subject.write(|batch| batch.set_expiring("neighbour", "x", SHORT)).await;
     subject.let_expire("neighbour").await;
-    assert_eq!(subject.ask(|query| query.string("key")).await.as_deref(), Some("new"));
+    assert_eq!(subject.ask(read::string("key")).await.as_deref(), Some("new"));
 }
 
 pub(super) async fn other_writes_keep_the_time_to_live(subject: Subject) {
@@ -204,7 +184,7 @@ pub(super) async fn other_writes_keep_the_time_to_live(subject: Subject) {
         })
         .await;
     for key in ["string", "hash", "set", "sorted"] {
-        assert_about(subject.ask(|query| query.expiry(key)).await, LONG);
+        assert_about(subject.ask(read::expiry(key)).await, LONG);
     }
 }
 
@@ -214,7 +194,7 @@ pub(super) async fn expire_replaces_the_time_to_live(subject: Subject) {
     subject.write(|batch| batch.set_expiring("shorter", "text", LONG)).await;
     subject.write(|batch| batch.expire("shorter", SHORT)).await;
     subject.let_expire("shorter").await;
-    assert_eq!(subject.ask(|query| query.string("longer")).await.as_deref(), Some("text"));
+    assert_eq!(subject.ask(read::string("longer")).await.as_deref(), Some("text"));
     let dump = subject.dump().await;
     assert_eq!(dump.len(), 1);
     assert_eq!(dump[0].value, Value::String("text".to_owned()));
@@ -230,7 +210,7 @@ pub(super) async fn an_emptied_key_loses_its_time_to_live(subject: Subject) {
         .await;
     subject.write(|batch| batch.remove_member("set", "member")).await;
     subject.write(|batch| batch.add_member("set", "member")).await;
-    assert_eq!(subject.ask(|query| query.expiry("set")).await, Expiry::Never);
+    assert_eq!(subject.ask(read::expiry("set")).await, Expiry::Never);
     // And within one batch.
     subject
         .write(|batch| {
@@ -239,5 +219,5 @@ pub(super) async fn an_emptied_key_loses_its_time_to_live(subject: Subject) {
             batch.add_member("set", "member");
         })
         .await;
-    assert_eq!(subject.ask(|query| query.expiry("set")).await, Expiry::Never);
+    assert_eq!(subject.ask(read::expiry("set")).await, Expiry::Never);
 }

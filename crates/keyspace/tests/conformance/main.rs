@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tidings_keyspace::{
-    Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, EngineClock, Entry, Expiry, FromAnswer,
-    Handle, KeyspaceError, Query, Selection, Store, StoreOptions, Value, Within, Write,
+    Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, EngineClock, Entry, Expiry, Fetch,
+    KeyspaceError, Selection, Store, StoreOptions, Value, Within, Write, read,
 };
 use tidings_testing_redis::RedisServer;
 
@@ -76,17 +76,15 @@ impl Subject {
             return;
         }
         let deadline = std::time::Instant::now() + PATIENCE;
-        while self.ask(|query| query.expiry(key)).await != Expiry::Absent {
+        while self.ask(read::expiry(key)).await != Expiry::Absent {
             assert!(std::time::Instant::now() < deadline, "{key} does not expire");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 
-    /// The answer to one read.
-    async fn ask<T: FromAnswer>(&self, read: impl FnOnce(&mut Query) -> Handle<T>) -> T {
-        let mut query = Query::new();
-        let handle = read(&mut query);
-        self.store.query(query).await.unwrap().take(handle)
+    /// What is fetched.
+    async fn ask<F: Fetch>(&self, what: F) -> F::Value {
+        self.store.fetch(what).await.unwrap()
     }
 
     /// The outcome of a batch.
@@ -114,7 +112,7 @@ impl Subject {
 
     /// Waits until the server has reported the writes so far, which it does to the writer too.
     async fn settle(&self) {
-        self.ask(|query| query.string("anything")).await;
+        self.ask(read::string("anything")).await;
     }
 
     /// Everything in the store.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tidings_keyspace::{
-    Answer, Answers, Batch, Check, EngineClock, Entry, Expiry, Order, Query, Read, Store, StoreOptions, Write,
+    Answer, Batch, Check, EngineClock, Entry, Expiry, Order, Read, Store, StoreOptions, Write, read,
 };
 use tidings_testing_redis::RedisServer;
 
@@ -73,11 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
 async fn run(store: &Store, step: &Step) -> String {
     match step {
         Step::Query(reads) => {
-            let mut query = Query::new();
-            for read in reads {
-                query.read(read.clone());
-            }
-            match store.query(query).await.map(Answers::into_vec) {
+            match store.fetch(reads.iter().cloned().map(read::any).collect::<Vec<_>>()).await {
                 Ok(answers) => format!("{:?}", answers.into_iter().map(comparable).collect::<Vec<_>>()),
                 Err(error) => failure(&error),
             }
@@ -135,9 +131,7 @@ async fn let_moments_pass(redis: &Store, clock: &AtomicU64, step: &Step) {
     for write in writes.iter().filter(brief) {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let mut query = Query::new();
-            let expiry = query.expiry(write.key());
-            match redis.query(query).await.unwrap().take(expiry) {
+            match redis.fetch(read::expiry(write.key())).await.unwrap() {
                 Expiry::In(left) if left <= MOMENT => assert!(Instant::now() < deadline, "{write:?}"),
                 _ => break,
             }

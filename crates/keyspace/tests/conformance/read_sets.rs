@@ -1,15 +1,13 @@
 //! Read sets: a cached value is current until a key that was read for it is written.
 
 use super::Subject;
-use tidings_keyspace::{Batch, Bound, Fetch, Order, Query, ReadSet, Reads, Selection, Tracked, Within, read};
+use tidings_keyspace::{Batch, Bound, Fetch, Order, ReadSet, Reads, Selection, Tracked, Within, read};
 
 impl Subject {
-    /// The read set of the reads that a closure adds to a query.
-    async fn record(&self, read: impl FnOnce(&mut Query)) -> ReadSet {
-        let mut query = Query::new();
-        read(&mut query);
-        let (outcome, reads) = self.store.record_reads(self.store.query(query)).await;
-        outcome.unwrap();
+    /// The read set of what is fetched.
+    async fn record<F: Fetch>(&self, what: F) -> ReadSet {
+        let (outcome, reads) = self.store.record_reads(self.store.fetch(what)).await;
+        assert!(outcome.is_ok());
         reads
     }
 
@@ -47,8 +45,8 @@ pub(super) async fn a_read_set_ends_with_every_kind_of_write_to_what_was_read(su
     ];
     for (number, (key, fill)) in writes.into_iter().enumerate() {
         subject.settle().await;
-        let read = subject.record(|query| _ = query.expiry(key)).await;
-        let unread = subject.record(|query| _ = query.expiry("unread")).await;
+        let read = subject.record(read::expiry(key)).await;
+        let unread = subject.record(read::expiry("unread")).await;
         assert!(subject.store.is_unchanged(&read), "write {number} to {key}");
         subject.write(fill).await;
         assert!(!subject.store.is_unchanged(&read), "write {number} to {key}");
@@ -60,8 +58,8 @@ pub(super) async fn a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
     subject.write(|batch| batch.set_fields("hash", [("one", "1"), ("two", "2"), ("three", "3")])).await;
     let fields = ["one", "two"];
     let look = async || {
-        let read = subject.record(|query| _ = query.hash_fields("hash", fields)).await;
-        let whole = subject.record(|query| _ = query.hash("hash")).await;
+        let read = subject.record(read::hash_fields("hash", fields)).await;
+        let whole = subject.record(read::hash("hash")).await;
         let tracked = subject.store.fetch(read::hash_fields("hash", fields).tracked()).await;
         (read, whole, tracked.unwrap().into_parts().1)
     };
@@ -94,8 +92,8 @@ pub(super) async fn a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
 }
 
 pub(super) async fn a_write_to_one_hash_does_not_end_what_was_read_of_another(subject: Subject) {
-    let read = subject.record(|query| _ = query.hash_fields("hash:1", ["name"])).await;
-    let whole = subject.record(|query| _ = query.hash("hash:1")).await;
+    let read = subject.record(read::hash_fields("hash:1", ["name"])).await;
+    let whole = subject.record(read::hash("hash:1")).await;
     subject.write(|batch| batch.set_field("hash:2", "name", "1")).await;
     subject.write(|batch| batch.delete("hash:2")).await;
     subject.settle().await;
@@ -133,11 +131,7 @@ pub(super) async fn tracked_values_bring_their_reads_along(subject: Subject) {
 }
 
 pub(super) async fn a_read_that_is_kept_apart_is_not_recorded(subject: Subject) {
-    let reads = subject
-        .record(|query| {
-            let _ = query.ask((read::string("apart").apart(), read::string("recorded")));
-        })
-        .await;
+    let reads = subject.record((read::string("apart").apart(), read::string("recorded"))).await;
     subject.write(|batch| batch.set("apart", "1")).await;
     subject.settle().await;
     assert!(subject.store.is_unchanged(&reads));
@@ -147,9 +141,7 @@ pub(super) async fn a_read_that_is_kept_apart_is_not_recorded(subject: Subject) 
 
 pub(super) async fn a_recording_is_of_all_reads_of_the_work_and_of_what_it_uses(subject: Subject) {
     let read = async |key: &str| {
-        let mut query = Query::new();
-        let _ = query.sorted_range(key, Order::Ascending, 0, 1);
-        subject.store.query(query).await.unwrap();
+        subject.ask(read::sorted_range(key, Order::Ascending, 0, 1)).await;
     };
     let work = async || {
         read("outer").await;
@@ -179,7 +171,7 @@ pub(super) async fn a_cached_value_is_never_older_than_an_acknowledged_write(sub
         if let Some(value) = fresh {
             return value;
         }
-        let read = subject.ask(|query| query.string("counter"));
+        let read = subject.ask(read::string("counter"));
         let (value, reads) = subject.store.record_reads(read).await;
         *cached.lock().unwrap() = Some((value.clone(), reads));
         value

@@ -1,32 +1,36 @@
 //! Every read: of present and absent keys, and of other types.
 
 use super::{Subject, failure, pairs, scored};
-use tidings_keyspace::{Answer, Answers, Batch, Fetch, Reads, Tracked, read};
-use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Query, Read};
+use tidings_keyspace::{Answer, Batch, Fetch, Reads, Tracked, read};
+use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Read};
 
 /// One of every read, on this key.
-fn one_of_each(query: &mut Query, key: &str) {
-    query.expiry(key);
-    query.string(key);
-    query.hash(key);
-    query.hash_fields(key, ["field", "other"]);
-    query.hash_fields(key, [""; 0]);
-    query.field_count(key);
-    query.members(key);
-    query.member_count(key);
-    query.has_member(key, "member");
-    query.scores(key, ["member", "other"]);
-    query.scores(key, [""; 0]);
-    query.sorted_count(key);
-    query.sorted_range(key, Order::Ascending, 0, 10);
-    query.sorted_range(key, Order::Descending, 0, 0);
-    query.sorted_range(key, Order::Ascending, u64::MAX, u64::MAX);
+fn one_of_each(key: &str) -> Vec<Read> {
+    let key = || key.to_owned();
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let range = |order, offset, count| Read::SortedRange { key: key(), order, offset, count };
+    vec![
+        Read::Expiry(key()),
+        Read::String(key()),
+        Read::Hash(key()),
+        Read::HashFields(key(), texts(&["field", "other"])),
+        Read::HashFields(key(), Vec::new()),
+        Read::FieldCount(key()),
+        Read::Members(key()),
+        Read::MemberCount(key()),
+        Read::HasMember(key(), "member".to_owned()),
+        Read::Scores(key(), texts(&["member", "other"])),
+        Read::Scores(key(), Vec::new()),
+        Read::SortedCount(key()),
+        range(Order::Ascending, 0, 10),
+        range(Order::Descending, 0, 0),
+        range(Order::Ascending, u64::MAX, u64::MAX),
+    ]
 }
 
 pub(super) async fn absent_keys_read_as_empty(subject: Subject) {
-    let mut query = Query::new();
-    one_of_each(&mut query, "absent");
-    let answers = subject.store.query(query).await.unwrap().into_vec();
+    let reads: Vec<_> = one_of_each("absent").into_iter().map(read::any).collect();
+    let answers = subject.ask(reads).await;
     let expected = [
         Answer::Expiry(Expiry::Absent),
         Answer::Text(None),
@@ -55,24 +59,24 @@ pub(super) async fn strings_read_back(subject: Subject) {
             batch.set("long", long.as_str());
         })
         .await;
-    assert_eq!(subject.ask(|query| query.string("empty")).await.as_deref(), Some(""));
-    assert_eq!(subject.ask(|query| query.string("long")).await, Some(long));
-    assert_eq!(subject.ask(|query| query.expiry("long")).await, Expiry::Never);
+    assert_eq!(subject.ask(read::string("empty")).await.as_deref(), Some(""));
+    assert_eq!(subject.ask(read::string("long")).await, Some(long));
+    assert_eq!(subject.ask(read::expiry("long")).await, Expiry::Never);
 }
 
 pub(super) async fn hashes_read_back(subject: Subject) {
     subject.write(|batch| batch.set_fields("hash", [("a", "1"), ("", "empty field"), ("b", "")])).await;
-    let mut hash = subject.ask(|query| query.hash("hash")).await;
+    let mut hash = subject.ask(read::hash("hash")).await;
     assert_eq!(hash.get("a"), Some("1"));
     assert_eq!(hash.get("c"), None);
     hash.0.sort();
     assert_eq!(hash.0, pairs(&[("", "empty field"), ("a", "1"), ("b", "")]));
-    assert_eq!(subject.ask(|query| query.field_count("hash")).await, 3);
+    assert_eq!(subject.ask(read::field_count("hash")).await, 3);
 }
 
 pub(super) async fn fields_are_answered_in_the_order_asked(subject: Subject) {
     subject.write(|batch| batch.set_fields("hash", [("a", "1"), ("b", "2")])).await;
-    let values = subject.ask(|query| query.hash_fields("hash", ["b", "absent", "a", "b"])).await;
+    let values = subject.ask(read::hash_fields("hash", ["b", "absent", "a", "b"])).await;
     assert_eq!(values, [Some("2".to_owned()), None, Some("1".to_owned()), Some("2".to_owned())]);
 }
 
@@ -84,12 +88,12 @@ pub(super) async fn sets_read_back(subject: Subject) {
             }
         })
         .await;
-    let mut members = subject.ask(|query| query.members("set")).await;
+    let mut members = subject.ask(read::members("set")).await;
     members.sort();
     assert_eq!(members, ["", "a", "b"]);
-    assert_eq!(subject.ask(|query| query.member_count("set")).await, 3);
-    assert!(subject.ask(|query| query.has_member("set", "")).await);
-    assert!(!subject.ask(|query| query.has_member("set", "c")).await);
+    assert_eq!(subject.ask(read::member_count("set")).await, 3);
+    assert!(subject.ask(read::has_member("set", "")).await);
+    assert!(!subject.ask(read::has_member("set", "c")).await);
 }
 
 pub(super) async fn scores_are_answered_in_the_order_asked(subject: Subject) {
@@ -99,15 +103,13 @@ pub(super) async fn scores_are_answered_in_the_order_asked(subject: Subject) {
             batch.sorted_add("sorted", "b", -2.5);
         })
         .await;
-    let scores = subject.ask(|query| query.scores("sorted", ["b", "absent", "a", "b"])).await;
+    let scores = subject.ask(read::scores("sorted", ["b", "absent", "a", "b"])).await;
     assert_eq!(scores, [Some(-2.5), None, Some(1.0), Some(-2.5)]);
-    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 2);
+    assert_eq!(subject.ask(read::sorted_count("sorted")).await, 2);
 }
 
 pub(super) async fn every_read_refuses_other_types(subject: Subject) {
     subject.write_one_of_each().await;
-    let mut every = Query::new();
-    one_of_each(&mut every, "");
     // Which types each of the reads takes, in their order.
     let takes = [
         "string hash set sorted",
@@ -126,20 +128,15 @@ pub(super) async fn every_read_refuses_other_types(subject: Subject) {
         "sorted",
         "sorted",
     ];
-    assert_eq!(every.reads().len(), takes.len());
     for key in ["string", "hash", "set", "sorted"] {
-        for (index, takes) in takes.iter().enumerate() {
-            let mut all = Query::new();
-            one_of_each(&mut all, key);
-            let mut query = Query::new();
-            query.read(all.reads()[index].clone());
-            let read = query.reads()[0].clone();
-            let answer = subject.store.query(query).await;
+        let every = one_of_each(key);
+        assert_eq!(every.len(), takes.len());
+        for (read, takes) in every.into_iter().zip(takes) {
+            let answer = subject.store.fetch(read::any(read.clone())).await;
             if takes.split(' ').any(|taken| taken == key) {
                 assert!(answer.is_ok(), "{read:?}: {answer:?}");
             } else {
-                let error = answer.map(Answers::into_vec).unwrap_err();
-                assert_eq!(failure(&error), format!("wrong type {key}"), "{read:?}");
+                assert_eq!(failure(&answer.unwrap_err()), format!("wrong type {key}"), "{read:?}");
             }
         }
     }
@@ -147,12 +144,8 @@ pub(super) async fn every_read_refuses_other_types(subject: Subject) {
 
 pub(super) async fn the_first_wrong_type_of_a_query_is_named(subject: Subject) {
     subject.write_one_of_each().await;
-    let mut query = Query::new();
-    query.hash("hash");
-    query.hash("absent");
-    query.string("set");
-    query.string("hash");
-    let error = subject.store.query(query).await.unwrap_err();
+    let reads = (read::hash("hash"), read::hash("absent"), read::string("set"), read::string("hash"));
+    let error = subject.store.fetch(reads).await.unwrap_err();
     assert!(matches!(&error, KeyspaceError::WrongType(key) if key == "set"), "{error}");
 }
 
@@ -194,19 +187,16 @@ pub(super) async fn a_tolerated_read_is_tracked_like_any_other(subject: Subject)
 
 pub(super) async fn answers_come_in_the_order_of_the_reads(subject: Subject) {
     subject.write_one_of_each().await;
-    let mut query = Query::new();
-    let set = query.members("set");
-    let string = query.string("string");
-    let sorted = query.sorted_range("sorted", Order::Descending, 0, 5);
-    let hash = query.hash("hash");
-    let mut answers = subject.store.query(query).await.unwrap();
-    assert_eq!(answers.take(hash).0, pairs(&[("field", "value")]));
-    assert_eq!(answers.take(sorted), scored(&[("member", 1.0)]));
-    assert_eq!(answers.take(string).as_deref(), Some("text"));
-    assert_eq!(answers.take(set), ["member"]);
+    let sorted = read::sorted_range("sorted", Order::Descending, 0, 5);
+    let reads = (read::members("set"), read::string("string"), sorted, read::hash("hash"));
+    let (set, string, sorted, hash) = subject.ask(reads).await;
+    assert_eq!(hash.0, pairs(&[("field", "value")]));
+    assert_eq!(sorted, scored(&[("member", 1.0)]));
+    assert_eq!(string.as_deref(), Some("text"));
+    assert_eq!(set, ["member"]);
 }
 
 pub(super) async fn an_empty_query_costs_no_round(subject: Subject) {
-    assert!(subject.store.query(Query::new()).await.unwrap().into_vec().is_empty());
+    subject.ask(read::known(())).await;
     assert_eq!(subject.store.rounds(), 0);
 }

@@ -2,7 +2,7 @@
 
 use super::{Subject, refusal};
 use std::time::Duration;
-use tidings_keyspace::{Batch, CommitError, KeyspaceError};
+use tidings_keyspace::{Batch, CommitError, KeyspaceError, read};
 use tidings_keyspace::{Bound, Write};
 
 /// Writes of every kind, which would change every key of
@@ -161,8 +161,8 @@ pub(super) async fn an_emptied_key_keeps_its_type_within_the_batch(subject: Subj
             batch.set_field("hash", "other", "value");
         })
         .await;
-    assert_eq!(subject.ask(|query| query.members("set")).await, ["other"]);
-    assert_eq!(subject.ask(|query| query.hash("hash")).await.get("field"), None);
+    assert_eq!(subject.ask(read::members("set")).await, ["other"]);
+    assert_eq!(subject.ask(read::hash("hash")).await.get("field"), None);
 }
 
 pub(super) async fn senseless_batches_are_refused(subject: Subject) {

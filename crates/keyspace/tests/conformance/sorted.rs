@@ -2,10 +2,10 @@
 
 use super::{STRANGE_TEXTS, Subject, scored};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Bound, CommitError, Expiry, KeyspaceError, Order, Selection, Within};
+use tidings_keyspace::{Batch, Bound, CommitError, Expiry, KeyspaceError, Order, Selection, Within, read};
 
 async fn range(subject: &Subject, order: Order, offset: u64, count: u64) -> Vec<(String, f64)> {
-    subject.ask(|query| query.sorted_range("sorted", order, offset, count)).await
+    subject.ask(read::sorted_range("sorted", order, offset, count)).await
 }
 
 pub(super) async fn order_is_by_score_then_member_bytes(subject: Subject) {
@@ -52,7 +52,7 @@ pub(super) async fn scores_are_exact(subject: Subject) {
     ];
     for score in scores {
         subject.write(|batch| batch.sorted_add("sorted", format!("{score}"), score)).await;
-        let answer = subject.ask(|query| query.scores("sorted", [format!("{score}")])).await;
+        let answer = subject.ask(read::scores("sorted", [format!("{score}")])).await;
         assert_eq!(answer[0].map(f64::to_bits), Some(score.to_bits()), "{score}");
     }
     for (member, score) in range(&subject, Order::Ascending, 0, 100).await {
@@ -73,7 +73,7 @@ pub(super) async fn both_zeros_are_one_score(subject: Subject) {
     assert!(members.iter().all(|(_, score)| score.is_sign_positive()));
     subject.write(|batch| batch.sorted_add("sorted", "a", -0.0)).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, members);
-    let scores = subject.ask(|query| query.scores("sorted", ["b"])).await;
+    let scores = subject.ask(read::scores("sorted", ["b"])).await;
     assert!(scores[0].unwrap().is_sign_positive());
 }
 
@@ -86,7 +86,7 @@ pub(super) async fn a_new_score_moves_a_member(subject: Subject) {
         .await;
     subject.write(|batch| batch.sorted_add("sorted", "a", 3.0)).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("b", 2.0), ("a", 3.0)]));
-    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 2);
+    assert_eq!(subject.ask(read::sorted_count("sorted")).await, 2);
 }
 
 pub(super) async fn ranges_end_where_the_set_ends(subject: Subject) {
@@ -141,13 +141,13 @@ pub(super) async fn trim_keeps_the_highest(subject: Subject) {
         .await;
     for keep in [u64::MAX, i64::MAX.unsigned_abs(), 7, 6] {
         subject.write(|batch| batch.sorted_trim("sorted", keep)).await;
-        assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 6, "{keep}");
+        assert_eq!(subject.ask(read::sorted_count("sorted")).await, 6, "{keep}");
     }
     subject.write(|batch| batch.sorted_trim("sorted", 2)).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("3x", 3.0), ("4", 4.0)]));
-    assert_eq!(subject.ask(|query| query.scores("sorted", ["3", "0"])).await, [None, None]);
+    assert_eq!(subject.ask(read::scores("sorted", ["3", "0"])).await, [None, None]);
     subject.write(|batch| batch.sorted_add("sorted", "3", 1.0)).await;
-    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 3);
+    assert_eq!(subject.ask(read::sorted_count("sorted")).await, 3);
 }
 
 pub(super) async fn ranges_by_score_include_their_bounds(subject: Subject) {
@@ -174,18 +174,17 @@ pub(super) async fn ranges_by_score_include_their_bounds(subject: Subject) {
         (0.0, 9.0, 0, ""),
     ] {
         let ask = async |order| {
-            let found =
-                subject.ask(|query| query.sorted_by_score("sorted", order, (least, most), count)).await;
+            let found = subject.ask(read::sorted_by_score("sorted", order, (least, most), count)).await;
             found.into_iter().map(|(member, _)| member).collect::<String>()
         };
         let reversed: String = expected.chars().rev().collect();
         assert_eq!(ask(Order::Ascending).await, expected, "{least} {most} {count}");
         assert_eq!(ask(Order::Descending).await, reversed, "{least} {most} {count}");
     }
-    let limited = |order| subject.ask(move |query| query.sorted_by_score("sorted", order, (-9.0, 0.1), 3));
+    let limited = |order| subject.ask(read::sorted_by_score("sorted", order, (-9.0, 0.1), 3));
     assert_eq!(limited(Order::Ascending).await, scored(&[("a", -1.5), ("b", 0.0), ("c", 0.1)]));
     assert_eq!(limited(Order::Descending).await, scored(&[("d", 0.1), ("c", 0.1), ("b", 0.0)]));
-    assert_eq!(subject.ask(|query| query.sorted_by_score("none", Order::Ascending, (0.0, 1.0), 3)).await, []);
+    assert_eq!(subject.ask(read::sorted_by_score("none", Order::Ascending, (0.0, 1.0), 3)).await, []);
 }
 
 fn bound(keep: u64) -> Bound {
@@ -193,7 +192,7 @@ fn bound(keep: u64) -> Bound {
 }
 
 async fn floor(subject: &Subject) -> Option<f64> {
-    subject.ask(|query| query.scores("floors", ["mine"])).await[0]
+    subject.ask(read::scores("floors", ["mine"])).await[0]
 }
 
 pub(super) async fn a_bounded_set_notes_what_it_lost(subject: Subject) {
@@ -228,7 +227,7 @@ pub(super) async fn a_floor_never_falls(subject: Subject) {
     subject.write(|batch| batch.sorted_add_bounded("sorted", "c", 15.0, bound(1))).await;
     assert_eq!(floor(&subject).await, Some(15.0));
     subject.write(|batch| batch.sorted_add_bounded("sorted", "d", 30.0, bound(0))).await;
-    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 0);
+    assert_eq!(subject.ask(read::sorted_count("sorted")).await, 0);
     assert_eq!(floor(&subject).await, Some(30.0));
 }
 
@@ -292,11 +291,10 @@ pub(super) async fn neighbours_do_not_mix(subject: Subject) {
         .await;
     for key in keys {
         let left = if key.is_empty() || key == "a" { 0 } else { keys.len() };
-        let range =
-            subject.ask(|query| query.sorted_range(format!("z{key}"), Order::Descending, 0, 99)).await;
+        let range = subject.ask(read::sorted_range(format!("z{key}"), Order::Descending, 0, 99)).await;
         assert_eq!(range.len(), left, "{key:?}");
-        assert_eq!(subject.ask(|query| query.members(format!("s{key}"))).await.len(), left, "{key:?}");
-        assert_eq!(subject.ask(|query| query.hash(format!("h{key}"))).await.0.len(), left * 30, "{key:?}");
+        assert_eq!(subject.ask(read::members(format!("s{key}"))).await.len(), left, "{key:?}");
+        assert_eq!(subject.ask(read::hash(format!("h{key}"))).await.0.len(), left * 30, "{key:?}");
     }
 }
 
@@ -344,7 +342,7 @@ pub(super) async fn a_selection_takes_what_is_in_all_or_any_of_the_sets(subject:
     }
     let whole = Selection { scores: "none".to_owned(), ..selection(&["even"], Within::All) };
     subject.write(|batch| batch.sorted_store("sorted", whole.clone())).await;
-    assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
+    assert_eq!(subject.ask(read::expiry("sorted")).await, Expiry::Absent);
 }
 
 pub(super) async fn a_selection_replaces_what_its_key_held(subject: Subject) {
@@ -352,13 +350,13 @@ pub(super) async fn a_selection_replaces_what_its_key_held(subject: Subject) {
     let hour = Duration::from_secs(3600);
     subject.write(|batch| batch.set_expiring("sorted", "text", hour)).await;
     subject.write(|batch| batch.sorted_store("sorted", selection(&["low"], Within::All))).await;
-    assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Never);
+    assert_eq!(subject.ask(read::expiry("sorted")).await, Expiry::Never);
     assert_eq!(
         range(&subject, Order::Descending, 0, 9).await,
         scored(&[("0", 10.0), ("2", 0.0), ("1", -1.5)])
     );
     subject.write(|batch| batch.sorted_store("sorted", selection(&["none"], Within::All))).await;
-    assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
+    assert_eq!(subject.ask(read::expiry("sorted")).await, Expiry::Absent);
     // The selection sees the writes before it. The write after it lets it expire.
     subject
         .write(|batch| {
@@ -368,7 +366,7 @@ pub(super) async fn a_selection_replaces_what_its_key_held(subject: Subject) {
         })
         .await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("1", -1.5), ("2", 0.0)]));
-    assert!(matches!(subject.ask(|query| query.expiry("sorted")).await, Expiry::In(_)));
+    assert!(matches!(subject.ask(read::expiry("sorted")).await, Expiry::In(_)));
 }
 
 pub(super) async fn a_selection_can_be_changed_like_any_sorted_set(subject: Subject) {
@@ -391,16 +389,16 @@ pub(super) async fn a_selection_can_be_changed_like_any_sorted_set(subject: Subj
     let expected = scored(&[("0", -9.0), ("2", 0.0), ("new", 0.0), ("1", 1.0)]);
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, expected);
     assert_eq!(range(&subject, Order::Descending, 1, 2).await, scored(&[("new", 0.0), ("2", 0.0)]));
-    assert_eq!(subject.ask(|query| query.scores("sorted", ["1", "4"])).await, [Some(1.0), None]);
+    assert_eq!(subject.ask(read::scores("sorted", ["1", "4"])).await, [Some(1.0), None]);
     assert_eq!(
-        subject.ask(|query| query.sorted_by_score("sorted", Order::Descending, (0.0, 1.0), 2)).await,
+        subject.ask(read::sorted_by_score("sorted", Order::Descending, (0.0, 1.0), 2)).await,
         scored(&[("1", 1.0), ("new", 0.0)])
     );
-    assert!(matches!(subject.ask(|query| query.expiry("sorted")).await, Expiry::In(_)));
+    assert!(matches!(subject.ask(read::expiry("sorted")).await, Expiry::In(_)));
     subject.write(|batch| batch.sorted_trim("sorted", 1)).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("1", 1.0)]));
     subject.write(|batch| batch.sorted_remove("sorted", "1")).await;
-    assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
+    assert_eq!(subject.ask(read::expiry("sorted")).await, Expiry::Absent);
 }
 
 pub(super) async fn a_selection_from_another_type_is_refused(subject: Subject) {
@@ -421,7 +419,7 @@ pub(super) async fn a_selection_from_another_type_is_refused(subject: Subject) {
             panic!("{scores} {sets:?}: {refused:?}");
         };
         assert_eq!(key, culprit);
-        assert_eq!(subject.ask(|query| query.string("other")).await, None);
+        assert_eq!(subject.ask(read::string("other")).await, None);
     }
     for (key, sets) in
         [("scores", &["even"][..]), ("even", &["even"]), ("sorted", &[]), ("sorted", &["x"; 65])]
@@ -477,7 +475,7 @@ pub(super) async fn many_members_are_selected(subject: Subject) {
 
 pub(super) async fn a_member_is_added_only_to_a_set_that_is_there(subject: Subject) {
     subject.write(|batch| batch.sorted_add_if_present("sorted", "a", 1.0)).await;
-    assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
+    assert_eq!(subject.ask(read::expiry("sorted")).await, Expiry::Absent);
     subject
         .write(|batch| {
             batch.sorted_add("sorted", "b", 2.0);
@@ -493,7 +491,7 @@ pub(super) async fn a_member_is_added_only_to_a_set_that_is_there(subject: Subje
             batch.set("text", "value");
         })
         .await;
-    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 0);
+    assert_eq!(subject.ask(read::sorted_count("sorted")).await, 0);
     let mut batch = Batch::new();
     batch.sorted_add_if_present("text", "a", 1.0);
     let refused = subject.store.commit(batch).await;

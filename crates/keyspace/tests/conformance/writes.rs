@@ -2,7 +2,7 @@
 
 use super::{STRANGE_TEXTS, Subject, pairs, refusal, scored};
 use std::time::Duration;
-use tidings_keyspace::{Batch, COUNTER_LIMIT, Entry, Expiry, Order, Value};
+use tidings_keyspace::{Batch, COUNTER_LIMIT, Entry, Expiry, Order, Value, read};
 
 /// Texts that are not counters.
 pub(super) const NO_COUNTERS: [&str; 17] = [
@@ -29,7 +29,7 @@ pub(super) async fn set_replaces_any_type(subject: Subject) {
     subject.write_one_of_each().await;
     for key in ["string", "hash", "set", "sorted"] {
         subject.write(|batch| batch.set(key, "new")).await;
-        assert_eq!(subject.ask(|query| query.string(key)).await.as_deref(), Some("new"));
+        assert_eq!(subject.ask(read::string(key)).await.as_deref(), Some("new"));
     }
     // No part of an old value is left when its string is deleted.
     for key in ["hash", "set", "sorted"] {
@@ -42,9 +42,9 @@ pub(super) async fn set_replaces_any_type(subject: Subject) {
             batch.sorted_add("sorted", "other", 2.0);
         })
         .await;
-    assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("other", "value")]));
-    assert_eq!(subject.ask(|query| query.members("set")).await, ["other"]);
-    let range = subject.ask(|query| query.sorted_range("sorted", Order::Ascending, 0, 9)).await;
+    assert_eq!(subject.ask(read::hash("hash")).await.0, pairs(&[("other", "value")]));
+    assert_eq!(subject.ask(read::members("set")).await, ["other"]);
+    let range = subject.ask(read::sorted_range("sorted", Order::Ascending, 0, 9)).await;
     assert_eq!(range, scored(&[("other", 2.0)]));
 }
 
@@ -63,7 +63,7 @@ pub(super) async fn delete_removes_any_type(subject: Subject) {
 pub(super) async fn set_fields_adds_and_replaces(subject: Subject) {
     subject.write(|batch| batch.set_fields("hash", [("a", "1"), ("b", "2")])).await;
     subject.write(|batch| batch.set_fields("hash", [("b", "3"), ("c", "4"), ("c", "5")])).await;
-    let mut hash = subject.ask(|query| query.hash("hash")).await;
+    let mut hash = subject.ask(read::hash("hash")).await;
     hash.0.sort();
     assert_eq!(hash.0, pairs(&[("a", "1"), ("b", "3"), ("c", "5")]));
 }
@@ -71,9 +71,9 @@ pub(super) async fn set_fields_adds_and_replaces(subject: Subject) {
 pub(super) async fn a_hash_without_fields_is_absent(subject: Subject) {
     subject.write(|batch| batch.set_fields("hash", [("a", "1"), ("b", "2")])).await;
     subject.write(|batch| batch.delete_field("hash", "a")).await;
-    assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("b", "2")]));
+    assert_eq!(subject.ask(read::hash("hash")).await.0, pairs(&[("b", "2")]));
     subject.write(|batch| batch.delete_field("hash", "b")).await;
-    assert_eq!(subject.ask(|query| query.expiry("hash")).await, Expiry::Absent);
+    assert_eq!(subject.ask(read::expiry("hash")).await, Expiry::Absent);
     subject.write(|batch| batch.set("hash", "a string now")).await;
 }
 
@@ -85,9 +85,9 @@ pub(super) async fn a_set_without_members_is_absent(subject: Subject) {
         })
         .await;
     subject.write(|batch| batch.remove_member("set", "a")).await;
-    assert_eq!(subject.ask(|query| query.members("set")).await, ["b"]);
+    assert_eq!(subject.ask(read::members("set")).await, ["b"]);
     subject.write(|batch| batch.remove_member("set", "b")).await;
-    assert_eq!(subject.ask(|query| query.expiry("set")).await, Expiry::Absent);
+    assert_eq!(subject.ask(read::expiry("set")).await, Expiry::Absent);
     assert_eq!(subject.dump().await, []);
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn a_sorted_set_without_members_is_absent(subject: Subject) {
                 _ => batch.sorted_trim("sorted", 0),
             })
             .await;
-        assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent, "{empty}");
+        assert_eq!(subject.ask(read::expiry("sorted")).await, Expiry::Absent, "{empty}");
     }
 }
 
@@ -132,14 +132,14 @@ pub(super) async fn counters_count(subject: Subject) {
     assert_eq!(subject.write(|batch| batch.increment("counter", 5)).await, [5]);
     assert_eq!(subject.write(|batch| batch.increment("counter", -7)).await, [-2]);
     assert_eq!(subject.write(|batch| batch.increment("counter", 0)).await, [-2]);
-    assert_eq!(subject.ask(|query| query.string("counter")).await.as_deref(), Some("-2"));
+    assert_eq!(subject.ask(read::string("counter")).await.as_deref(), Some("-2"));
 }
 
 pub(super) async fn field_counters_count(subject: Subject) {
     subject.write(|batch| batch.set_field("hash", "other", "stays")).await;
     assert_eq!(subject.write(|batch| batch.increment_field("hash", "n", 3)).await, [3]);
     assert_eq!(subject.write(|batch| batch.increment_field("hash", "n", -3)).await, [0]);
-    let mut hash = subject.ask(|query| query.hash("hash")).await;
+    let mut hash = subject.ask(read::hash("hash")).await;
     hash.0.sort();
     assert_eq!(hash.0, pairs(&[("n", "0"), ("other", "stays")]));
 }
@@ -196,9 +196,9 @@ pub(super) async fn increments_of_one_counter_or_member_are_one(subject: Subject
     assert_eq!(committed.counter("counter"), Some(3));
     assert_eq!([committed.field("hash", "a"), committed.field("hash", "b")], [Some(3), Some(7)]);
     assert_eq!([committed.counter("hash"), committed.field("hash", "text")], [None, None]);
-    assert_eq!(subject.ask(|query| query.string("counter")).await.as_deref(), Some("3"));
-    assert_eq!(subject.ask(|query| query.scores("sorted", ["m"])).await, [Some(2.5)]);
-    assert_eq!(subject.ask(|query| query.scores("trimmed", ["m"])).await, [Some(1.0)]);
+    assert_eq!(subject.ask(read::string("counter")).await.as_deref(), Some("3"));
+    assert_eq!(subject.ask(read::scores("sorted", ["m"])).await, [Some(2.5)]);
+    assert_eq!(subject.ask(read::scores("trimmed", ["m"])).await, [Some(1.0)]);
     // A sum beyond the limit, and a counter that is set in between, are refused before anything is done.
     for between in [false, true] {
         let refused = subject.commit(|batch| {
@@ -239,7 +239,7 @@ pub(super) async fn a_counter_stays_within_its_limit(subject: Subject) {
             assert_eq!(refusal(committed), "not an integer counter", "{by}");
         }
         let text = limit.to_string();
-        assert_eq!(subject.ask(|query| query.string("counter")).await, Some(text));
+        assert_eq!(subject.ask(read::string("counter")).await, Some(text));
         assert_eq!(subject.write(|batch| batch.increment("counter", -sign)).await, [limit - sign]);
         assert_eq!(subject.write(|batch| batch.increment("counter", -limit)).await, [-sign]);
     }
@@ -258,10 +258,10 @@ pub(super) async fn writes_apply_in_order(subject: Subject) {
             batch.add_member("t", "x");
         })
         .await;
-    assert_eq!(subject.ask(|query| query.string("a")).await.as_deref(), Some("second"));
-    assert_eq!(subject.ask(|query| query.scores("z", ["m"])).await, [Some(2.0)]);
-    assert!(!subject.ask(|query| query.has_member("s", "x")).await);
-    assert!(subject.ask(|query| query.has_member("t", "x")).await);
+    assert_eq!(subject.ask(read::string("a")).await.as_deref(), Some("second"));
+    assert_eq!(subject.ask(read::scores("z", ["m"])).await, [Some(2.0)]);
+    assert!(!subject.ask(read::has_member("s", "x")).await);
+    assert!(subject.ask(read::has_member("t", "x")).await);
 }
 
 pub(super) async fn a_field_can_be_deleted_and_counted_anew(subject: Subject) {
@@ -292,10 +292,10 @@ pub(super) async fn a_key_can_be_deleted_and_written_as_another_type(subject: Su
         })
         .await;
     assert_eq!(counters, [4, 6]);
-    assert_eq!(subject.ask(|query| query.hash("string")).await.0, pairs(&[("field", "value")]));
-    assert_eq!(subject.ask(|query| query.string("hash")).await.as_deref(), Some("4"));
-    assert_eq!(subject.ask(|query| query.scores("set", ["member"])).await, [Some(2.0)]);
-    assert_eq!(subject.ask(|query| query.hash("sorted")).await.0, pairs(&[("field", "6")]));
+    assert_eq!(subject.ask(read::hash("string")).await.0, pairs(&[("field", "value")]));
+    assert_eq!(subject.ask(read::string("hash")).await.as_deref(), Some("4"));
+    assert_eq!(subject.ask(read::scores("set", ["member"])).await, [Some(2.0)]);
+    assert_eq!(subject.ask(read::hash("sorted")).await.0, pairs(&[("field", "6")]));
 }
 
 pub(super) async fn a_small_hash_that_grows_keeps_everything(subject: Subject) {
@@ -308,21 +308,21 @@ pub(super) async fn a_small_hash_that_grows_keeps_everything(subject: Subject) {
     subject.write(|batch| batch.set_field("hash", "7", "replaced")).await;
     assert_eq!(subject.write(|batch| batch.increment_field("hash", "n", 1)).await, [1]);
     assert_eq!(subject.write(|batch| batch.increment_field("hash", "n", 1)).await, [2]);
-    let hash = subject.ask(|query| query.hash("hash")).await;
+    let hash = subject.ask(read::hash("hash")).await;
     assert_eq!(hash.0.len(), 101);
     assert_eq!(hash.get("7"), Some("replaced"));
     assert_eq!(hash.get("99"), Some(value(99).as_str()));
-    let some = subject.ask(|query| query.hash_fields("hash", ["99", "absent", "0"])).await;
+    let some = subject.ask(read::hash_fields("hash", ["99", "absent", "0"])).await;
     assert_eq!(some, [Some(value(99)), None, Some(value(0))]);
     for number in 0..100 {
         subject.write(|batch| batch.delete_field("hash", number.to_string())).await;
     }
-    assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("n", "2")]));
+    assert_eq!(subject.ask(read::hash("hash")).await.0, pairs(&[("n", "2")]));
     subject.write(|batch| batch.delete_field("hash", "n")).await;
     assert_eq!(subject.dump().await, []);
     // A single field may be too large.
     subject.write(|batch| batch.set_field("hash", "large", "x".repeat(100_000))).await;
-    assert_eq!(subject.ask(|query| query.hash("hash")).await.get("large").map(str::len), Some(100_000));
+    assert_eq!(subject.ask(read::hash("hash")).await.get("large").map(str::len), Some(100_000));
 }
 
 pub(super) async fn a_hash_keeps_everything_at_every_size(subject: Subject) {
@@ -331,14 +331,14 @@ pub(super) async fn a_hash_keeps_everything_at_every_size(subject: Subject) {
     for length in 2_020..2_040_usize {
         let value = "v".repeat(length);
         subject.write(|batch| batch.set_field("hash", "first", &*value)).await;
-        let hash = subject.ask(|query| query.hash("hash")).await;
+        let hash = subject.ask(read::hash("hash")).await;
         assert_eq!(hash.0, pairs(&[("first", &value)]), "{length}");
         subject.write(|batch| batch.set_field("hash", "n", "1")).await;
         assert_eq!(subject.write(|batch| batch.increment_field("hash", "n", 1)).await, [2], "{length}");
-        let fields = subject.ask(|query| query.hash_fields("hash", ["first", "n", "absent"])).await;
+        let fields = subject.ask(read::hash_fields("hash", ["first", "n", "absent"])).await;
         assert_eq!(fields, [Some(value), Some("2".to_owned()), None], "{length}");
         subject.write(|batch| batch.delete_field("hash", "first")).await;
-        assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("n", "2")]), "{length}");
+        assert_eq!(subject.ask(read::hash("hash")).await.0, pairs(&[("n", "2")]), "{length}");
         subject.write(|batch| batch.delete("hash")).await;
         assert_eq!(subject.dump().await, [], "{length}");
     }
@@ -358,14 +358,13 @@ pub(super) async fn strange_texts_are_stored_as_they_are(subject: Subject) {
             .await;
     }
     for text in STRANGE_TEXTS {
-        assert_eq!(subject.ask(|query| query.string(format!("string{text}"))).await.as_deref(), Some(text));
-        let hash = subject.ask(|query| query.hash(format!("hash{text}"))).await;
+        assert_eq!(subject.ask(read::string(format!("string{text}"))).await.as_deref(), Some(text));
+        let hash = subject.ask(read::hash(format!("hash{text}"))).await;
         assert_eq!(hash.0, pairs(&[(text, text)]));
-        assert_eq!(subject.ask(|query| query.members(format!("set{text}"))).await, [text]);
-        let range =
-            subject.ask(|query| query.sorted_range(format!("sorted{text}"), Order::Ascending, 0, 9)).await;
+        assert_eq!(subject.ask(read::members(format!("set{text}"))).await, [text]);
+        let range = subject.ask(read::sorted_range(format!("sorted{text}"), Order::Ascending, 0, 9)).await;
         assert_eq!(range, scored(&[(text, 1.0)]));
-        assert_eq!(subject.ask(|query| query.members(text)).await, [text]);
+        assert_eq!(subject.ask(read::members(text)).await, [text]);
         let committed = subject
             .commit(|batch| {
                 batch.string_equals(format!("string{text}"), text);
@@ -396,7 +395,7 @@ pub(super) async fn next_id_gives_each_number_once(subject: Subject) {
 }
 
 pub(super) async fn rounds_are_counted(subject: Subject) {
-    subject.ask(|query| query.string("a")).await;
+    subject.ask(read::string("a")).await;
     subject.write(|batch| batch.set("a", "b")).await;
     assert_eq!(subject.store.clone().rounds(), 2);
 }

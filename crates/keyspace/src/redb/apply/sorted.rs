@@ -11,14 +11,8 @@ use redb::{ReadableTable, StorageError};
 
 impl Tables<WriteTable<'_>> {
     /// Adds a member, or changes its score.
-    pub(super) fn sorted_add(
-        &mut self,
-        key: &str,
-        member: &str,
-        score: f64,
-        now: u64,
-    ) -> Result<(), StorageError> {
-        let mut row = self.row_or_new(key, Encoding::SortedSet, now)?;
+    pub(super) fn sorted_add(&mut self, key: &str, member: &str, score: f64) -> Result<(), StorageError> {
+        let mut row = self.row_or_new(key, Encoding::SortedSet)?;
         // The two zeros are equal scores, so their bits, which order the set, must be equal.
         let score = score + 0.0;
         if row.header.encoding == Encoding::PackedSortedSet {
@@ -45,24 +39,19 @@ impl Tables<WriteTable<'_>> {
         member: &str,
         score: f64,
         bound: &Bound,
-        now: u64,
     ) -> Result<(), StorageError> {
-        self.sorted_add(key, member, score, now)?;
-        let Some(dropped) = self.sorted_trim(key, bound.keep, now)? else {
-            return Ok(());
-        };
-        self.sorted_raise(&bound.floors, &bound.member, dropped, now)
+        self.sorted_add(key, member, score)?;
+        let Some(dropped) = self.sorted_trim(key, bound.keep)? else { return Ok(()) };
+        self.sorted_raise(&bound.floors, &bound.member, dropped)
     }
 
-    pub(super) fn sorted_append(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
-        let highest = self.highest_score(key, now)?;
-        self.sorted_add(key, member, highest.unwrap_or(0.0) + 1.0, now)
+    pub(super) fn sorted_append(&mut self, key: &str, member: &str) -> Result<(), StorageError> {
+        let highest = self.highest_score(key)?;
+        self.sorted_add(key, member, highest.unwrap_or(0.0) + 1.0)
     }
 
-    fn highest_score(&mut self, key: &str, now: u64) -> Result<Option<f64>, StorageError> {
-        let Some(row) = self.row(key, now)? else {
-            return Ok(None);
-        };
+    fn highest_score(&mut self, key: &str) -> Result<Option<f64>, StorageError> {
+        let Some(row) = self.row(key)? else { return Ok(None) };
         if row.header.encoding == Encoding::PackedSortedSet {
             let members = PackedSortedSet::new(row.header.count, &row.body)?.members()?;
             return Ok(members.last().map(|(_, score)| *score));
@@ -70,55 +59,37 @@ impl Tables<WriteTable<'_>> {
         let prefix = prefix(key);
         let end = after(&prefix);
         let mut rows = self.order.range(prefix.as_slice()..end.as_slice())?;
-        let Some((row_key, _)) = rows.next_back().transpose()? else {
-            return Ok(None);
-        };
+        let Some((row_key, _)) = rows.next_back().transpose()? else { return Ok(None) };
         Ok(Some(split_order_key(&prefix, row_key.value())?.0))
     }
 
-    pub(super) fn sorted_raise(
-        &mut self,
-        key: &str,
-        member: &str,
-        score: f64,
-        now: u64,
-    ) -> Result<(), StorageError> {
-        match self.live_score(key, member, now)? {
+    pub(super) fn sorted_raise(&mut self, key: &str, member: &str, score: f64) -> Result<(), StorageError> {
+        match self.live_score(key, member)? {
             Some(before) if before >= score => Ok(()),
-            _ => self.sorted_add(key, member, score, now),
+            _ => self.sorted_add(key, member, score),
         }
     }
 
-    pub(super) fn sorted_increment(
-        &mut self,
-        key: &str,
-        member: &str,
-        by: f64,
-        now: u64,
-    ) -> Result<(), StorageError> {
-        let before = self.live_score(key, member, now)?;
-        self.sorted_add(key, member, before.unwrap_or(0.0) + by, now)
+    pub(super) fn sorted_increment(&mut self, key: &str, member: &str, by: f64) -> Result<(), StorageError> {
+        let before = self.live_score(key, member)?;
+        self.sorted_add(key, member, before.unwrap_or(0.0) + by)
     }
 
     /// The score of a member, unless the set has expired.
-    fn live_score(&mut self, key: &str, member: &str, now: u64) -> Result<Option<f64>, StorageError> {
-        match self.row(key, now)? {
+    fn live_score(&mut self, key: &str, member: &str) -> Result<Option<f64>, StorageError> {
+        match self.row(key)? {
             Some(row) => self.score(key, &row.header.row(&row.body), member),
             None => Ok(None),
         }
     }
 
-    pub(super) fn sorted_remove(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
-        let Some(mut row) = self.row(key, now)? else {
-            return Ok(());
-        };
+    pub(super) fn sorted_remove(&mut self, key: &str, member: &str) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key)? else { return Ok(()) };
         if row.header.encoding == Encoding::PackedSortedSet {
             return self.change_packed(key, &row, |members| members.retain(|(name, _)| *name != member));
         }
         let prefix = prefix(key);
-        let Some(score) = self.score(key, &row.header.row(&[]), member)? else {
-            return Ok(());
-        };
+        let Some(score) = self.score(key, &row.header.row(&[]), member)? else { return Ok(()) };
         self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
         self.order.remove(order_key(&prefix, score, member.as_bytes()).as_slice())?;
         row.header.count = row.header.count.saturating_sub(1);
@@ -127,15 +98,8 @@ impl Tables<WriteTable<'_>> {
 
     /// Removes all but the `keep` highest members. Returns the highest score that was
     /// removed.
-    pub(super) fn sorted_trim(
-        &mut self,
-        key: &str,
-        keep: u64,
-        now: u64,
-    ) -> Result<Option<f64>, StorageError> {
-        let Some(mut row) = self.row(key, now)?.filter(|row| row.header.count > keep) else {
-            return Ok(None);
-        };
+    pub(super) fn sorted_trim(&mut self, key: &str, keep: u64) -> Result<Option<f64>, StorageError> {
+        let Some(mut row) = self.row(key)?.filter(|row| row.header.count > keep) else { return Ok(None) };
         if row.header.encoding == Encoding::PackedSortedSet {
             let mut dropped = None;
             let beyond = usize::try_from(row.header.count - keep).unwrap_or(usize::MAX);
@@ -153,9 +117,7 @@ impl Tables<WriteTable<'_>> {
                 let mut rows = self.order.range(prefix.as_slice()..end.as_slice())?;
                 rows.next().transpose()?.map(|(row_key, _)| row_key.value().to_vec())
             };
-            let Some(row_key) = lowest else {
-                break;
-            };
+            let Some(row_key) = lowest else { break };
             let (score, member) = split_order_key(&prefix, &row_key)?;
             dropped = Some(score);
             self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;

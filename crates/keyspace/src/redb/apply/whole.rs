@@ -16,27 +16,16 @@ use std::thread;
 /// The key and the value of a row.
 type Row = (Vec<u8>, Vec<u8>);
 
-/// New rows of the tables.
-#[derive(Default)]
-struct Rows {
-    keys: Vec<Row>,
-    fields: Vec<Row>,
-    members: Vec<Row>,
-    scores: Vec<Row>,
-    order: Vec<Row>,
-    expiries: Vec<Row>,
-}
-
 impl Tables<WriteTable<'_>> {
     /// Replaces what keys hold. Of several entries of a key, the last counts.
-    pub(in crate::redb) fn replace(&mut self, entries: &[Entry], now: u64) -> Result<(), StorageError> {
+    pub(in crate::redb) fn replace(&mut self, entries: &[Entry]) -> Result<(), StorageError> {
         let last: BTreeMap<&str, &Entry> = entries.iter().map(|entry| (entry.key.as_str(), entry)).collect();
-        let mut rows = Rows::default();
+        let mut rows = Tables::<Vec<Row>>::default().at(self.now);
         for (key, entry) in last {
             self.delete(key)?;
-            rows.add(entry, now);
+            rows.add(entry);
         }
-        let Rows { keys, fields, members, scores, order, expiries } = rows;
+        let Tables { keys, fields, members, scores, order, expiries, .. } = rows;
         let ordered = &mut self.order;
         thread::scope(|scope| {
             // A member of a sorted set has two rows: half of all.
@@ -51,8 +40,9 @@ impl Tables<WriteTable<'_>> {
     }
 }
 
-impl Rows {
-    fn add(&mut self, Entry { key, value, time_to_live }: &Entry, now: u64) {
+/// New rows of the tables.
+impl Tables<Vec<Row>> {
+    fn add(&mut self, Entry { key, value, time_to_live }: &Entry) {
         if time_to_live.is_some_and(|left| milliseconds(left) == 0) {
             return;
         }
@@ -81,7 +71,7 @@ impl Rows {
         if count == 0 {
             return;
         }
-        let expires_at = time_to_live.map_or(0, |left| expiry_time(now, left));
+        let expires_at = time_to_live.map_or(0, |left| expiry_time(self.now, left));
         if expires_at != 0 {
             self.expiries.push((expiry_key(expires_at, key), Vec::new()));
         }

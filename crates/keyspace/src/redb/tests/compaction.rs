@@ -32,13 +32,10 @@ async fn a_compacted_file_and_its_journal_have_nothing_of_what_was_deleted() {
     assert!(!has_word(&path) && !has_word(&journal));
     // It goes on, and so does the journal.
     store.commit(increment("count")).await.unwrap();
-    let mut query = Query::new();
-    let (kept, count) = (query.string("key:7"), query.string("count"));
-    let expiry = query.expiry("expiring");
-    let mut answers = store.query(query).await.unwrap();
-    assert_eq!(answers.take(kept).as_deref(), Some("kept"));
-    assert_eq!(answers.take(count).as_deref(), Some("2"));
-    assert!(matches!(answers.take(expiry), crate::Expiry::In(_)));
+    let reads = (read::string("key:7"), read::string("count"), read::expiry("expiring"));
+    let (kept, count, expiry) = store.fetch(reads).await.unwrap();
+    assert_eq!((kept.as_deref(), count.as_deref()), (Some("kept"), Some("2")));
+    assert!(matches!(expiry, crate::Expiry::In(_)));
     store.close().await;
 
     let store = Store::open(&url, &options()).await.unwrap();

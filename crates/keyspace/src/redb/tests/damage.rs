@@ -61,9 +61,9 @@ fn names_damage(outcome: &Result<Vec<i64>, CommitError>) -> bool {
 /// Reads a key that is damaged together with one that is not, and writes both.
 fn assert_only_the_page_is_lost(rig: &mut Rig, what: &str) {
     let mut query = Query::new();
-    query.string(key(5));
-    query.string(key(200));
-    query.string(key(1990));
+    query.ask(read::string(key(5)));
+    query.ask(read::string(key(200)));
+    query.ask(read::string(key(1990)));
     for _ in 0..3 {
         let answers = rig.redb.query(&query).unwrap();
         assert!(answers[0].is_ok() && answers[2].is_ok(), "{what}: {answers:?}");
@@ -226,7 +226,7 @@ fn a_changed_field_of_a_large_hash_is_refused_also_after_another_was_written() {
     }
     let wide = |rig: &Rig| {
         let mut query = Query::new();
-        query.hash("wide");
+        query.ask(read::hash("wide"));
         rig.redb.query(&query).unwrap().remove(0)
     };
     for title in ["New", "Newer"] {
@@ -293,8 +293,8 @@ fn a_row_that_makes_no_sense_costs_only_its_key() {
         damage_rows(&disk, &[(&key(200), row)]);
         let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
         let mut query = Query::new();
-        query.string(key(200));
-        query.string(key(201));
+        query.ask(read::string(key(200)));
+        query.ask(read::string(key(201)));
         let answers = rig.redb.query(&query).unwrap();
         assert!(
             matches!(&answers[0], Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)),

@@ -256,7 +256,7 @@ fn cached_values_end_with_a_failure_that_left_its_writes() {
         let (versions, cached, open) = (versions.clone(), cached.clone(), disk.opener());
         Box::new(move || {
             let mut query = Query::new();
-            query.string("counter");
+            query.ask(read::string("counter"));
             let reading = ReadSet::record(async { versions.note_query(&query) });
             cached.lock().unwrap().push(runtime.block_on(reading).1);
             open()

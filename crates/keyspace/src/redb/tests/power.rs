@@ -377,7 +377,7 @@ async fn power_cuts_while_clients_and_readers_are_at_work() {
                 acknowledged.lock().unwrap()[client] = number;
                 // Readers may write pages too, to make room in the cache.
                 let mut query = Query::new();
-                query.hash(format!("{client}:hash"));
+                query.ask(read::hash(format!("{client}:hash")));
                 redb.query(&query).unwrap();
             }
         });

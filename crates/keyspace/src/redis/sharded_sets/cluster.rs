@@ -14,10 +14,11 @@ use crate::redis::server_info::info_field;
 use crate::redis::wire;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use parking_lot::{Mutex, RwLock};
 use redis::{Pipeline, RedisError, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// How long a node may take to say which slots there are, at most.
@@ -94,7 +95,7 @@ impl Cluster {
 
     /// The node at `HOST:PORT`.
     fn node(&self, address: &str) -> Result<Arc<Node>, RedisError> {
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         if let Some(node) = nodes.get(address) {
             return Ok(node.clone());
         }
@@ -106,7 +107,7 @@ impl Cluster {
 
     /// The map at the moment, if any node has ever answered.
     pub(super) fn map(&self) -> Option<Arc<SlotMap>> {
-        self.map.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.map.read().clone()
     }
 
     /// The masters by a map.
@@ -140,7 +141,7 @@ impl Cluster {
         }
         let map = self.ask_some().await?;
         self.forget_others(&map);
-        *self.map.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(map));
+        *self.map.write() = Some(Arc::new(map));
         Ok(())
     }
 
@@ -217,7 +218,7 @@ impl Cluster {
 
     /// Closes connections to nodes that are no longer in use.
     fn forget_others(&self, map: &SlotMap) {
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         nodes.retain(|address, _| map.addresses.contains(address) || self.url.nodes.contains(address));
     }
 }

@@ -24,6 +24,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// How many times requests are sent on at once, when nothing but slots has moved.
 const PROMPT_ATTEMPTS: u32 = 3;
 
+/// About what the words of a command take, in bytes.
+pub(super) const COMMAND_BYTES: usize = 100;
+
 /// Something to do with one key, any number of times with the same outcome.
 pub(super) trait KeyRequest {
     /// The result of the request.
@@ -34,7 +37,9 @@ pub(super) trait KeyRequest {
     /// The key.
     fn key(&self) -> &str;
     /// About the length of the commands, in bytes.
-    fn size(&self) -> usize;
+    fn size(&self) -> usize {
+        COMMAND_BYTES * 2 + self.key().len() * 3
+    }
     /// Whether its commands are a transaction.
     fn is_transaction(&self) -> bool {
         false

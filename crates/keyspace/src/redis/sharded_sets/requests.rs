@@ -1,13 +1,11 @@
 //! The requests to a set, as commands.
 
-use super::exchange::KeyRequest;
+use super::exchange::{COMMAND_BYTES, KeyRequest};
 use super::{Addition, SetPart, SetRead};
 use crate::redis::wire;
 use redis::{Cmd, Value, cmd};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// About what the words of a command take, in bytes.
-const COMMAND_BYTES: usize = 100;
 /// About what a score and the lengths of a member take, in bytes.
 const MEMBER_BYTES: usize = 40;
 /// One in so many additions of a single member also drops the lowest members, which costs about as much as
@@ -86,10 +84,6 @@ impl KeyRequest for Read {
         &self.0.key
     }
 
-    fn size(&self) -> usize {
-        COMMAND_BYTES * 2 + self.0.key.len() * 3
-    }
-
     fn is_transaction(&self) -> bool {
         !self.is_of_all()
     }
@@ -121,14 +115,14 @@ impl KeyRequest for Read {
     fn answer(&self, values: &mut [Value]) -> Option<SetPart> {
         let answer = std::mem::take(values.last_mut()?);
         if self.is_of_all() {
-            let entries = wire::scored(answer)?;
+            let entries = wire::pairs(answer, wire::score)?;
             let place = usize::try_from(self.0.keep).unwrap_or(usize::MAX).max(1) - 1;
             let end = entries.get(place).map(|(_, score)| *score);
             return Some(SetPart { entries, end });
         }
         let mut parts = wire::items(answer)?.into_iter();
-        let entries = wire::scored(parts.next()?)?;
-        let end = wire::scored(parts.next()?)?.first().map(|(_, score)| *score);
+        let entries = wire::pairs(parts.next()?, wire::score)?;
+        let end = wire::pairs(parts.next()?, wire::score)?.first().map(|(_, score)| *score);
         Some(SetPart { entries, end })
     }
 }
@@ -141,10 +135,6 @@ impl KeyRequest for Delete {
 
     fn key(&self) -> &str {
         &self.0
-    }
-
-    fn size(&self) -> usize {
-        COMMAND_BYTES + self.0.len()
     }
 
     fn add_to(&self, commands: &mut Vec<Cmd>) {

@@ -1,7 +1,7 @@
 //! A write ends what was read of its key or field, and nothing else, whoever writes.
 
 use super::{PATIENCE, open};
-use crate::{Batch, Query, ReadSet, Store, StoreOptions};
+use crate::{Batch, ReadSet, Store, StoreOptions, read};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -11,9 +11,7 @@ const KEYS: [&str; 2] = ["user:1", "user:2"];
 const FIELDS: [&str; 3] = ["name", "karma", "mail"];
 
 async fn read(store: &Store, key: &str, field: &str) -> Option<String> {
-    let mut query = Query::new();
-    let handle = query.hash_fields(key, [field]);
-    store.query(query).await.unwrap().take(handle).into_iter().next().flatten()
+    store.fetch(read::hash_fields(key, [field])).await.unwrap().into_iter().next().flatten()
 }
 
 /// Numbers that look random, the same in every run.

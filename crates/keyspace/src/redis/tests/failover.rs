@@ -3,8 +3,8 @@
 
 use super::{END, PATIENCE, get, increment, open_url};
 use crate::{
-    Batch, CommitError, KeyspaceError, Notice, OpenError, Query, ReadSet, Store, StoreHealth, StoreOptions,
-    Subscription,
+    Batch, CommitError, KeyspaceError, Notice, OpenError, ReadSet, Store, StoreHealth, StoreOptions,
+    Subscription, read,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,11 +67,8 @@ async fn write_on(store: Store, writer: usize, stop: Arc<AtomicBool>) -> Ledger 
 
 /// Whether a write is there: its key, and its place in the set.
 async fn found(store: &Store, name: &str) -> (bool, bool) {
-    let mut query = Query::new();
-    let key = query.string(name);
-    let listed = query.has_member("all", name);
-    let mut answers = store.query(query).await.unwrap();
-    (answers.take(key).is_some(), answers.take(listed))
+    let (key, listed) = store.fetch((read::string(name), read::has_member("all", name))).await.unwrap();
+    (key.is_some(), listed)
 }
 
 /// Reads until the store answers.
