@@ -267,10 +267,10 @@ mod tests {
     async fn the_service_manager_hears_that_the_backup_and_the_migration_advance() {
         static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let (site, folder) = (site().await, tempfile::tempdir().unwrap());
-        let tell: Tell = |text| HEARD.lock().unwrap().push(text.to_owned());
+        let tell: Tell = |text| HEARD.lock().push(text.to_owned());
         let place = Some(folder.path().to_owned());
         prepare_with(&site, &place, &migrations(false), (NOW, tell)).await.unwrap();
-        let heard = HEARD.lock().unwrap();
+        let heard = HEARD.lock();
         assert_eq!(heard[0], "making a backup before the store is migrated: 0 of 3");
         assert!(heard[1].starts_with("migrating the store: 0 of 0"), "{heard:?}");
     }

@@ -186,21 +186,27 @@ impl Write {
         }
     }
 
+    /// The counter that is incremented: the key, and the field if it is one.
+    fn counter(&self) -> Option<Counter<'_>> {
+        match self {
+            Self::Increment(key, _) => Some((key, None)),
+            Self::IncrementField(key, field, _) | Self::LowerField(key, field, _) => Some((key, Some(field))),
+            _ => None,
+        }
+    }
+
     /// Adds another increment to this one, if both are of one counter or member. Returns whether
     /// they are.
     fn absorb(&mut self, other: &Self) -> bool {
+        let is_same = self.counter() == other.counter();
         match (self, other) {
-            (Self::Increment(key, sum), Self::Increment(other, by)) if key == other => {
-                *sum = sum.saturating_add(*by);
-            }
-            (Self::IncrementField(key, field, sum), Self::IncrementField(other, other_field, by))
-                if (&*key, &*field) == (other, other_field) =>
+            (Self::Increment(_, sum), Self::Increment(_, by))
+            | (Self::IncrementField(_, _, sum), Self::IncrementField(_, _, by))
+                if is_same =>
             {
                 *sum = sum.saturating_add(*by);
             }
-            (Self::LowerField(key, field, sum), Self::LowerField(other, other_field, by))
-                if (&*key, &*field) == (other, other_field) =>
-            {
+            (Self::LowerField(_, _, sum), Self::LowerField(_, _, by)) if is_same => {
                 *sum = sum.saturating_add(*by);
             }
             (Self::SortedIncrement(key, member, sum), Self::SortedIncrement(other, other_member, by))
@@ -216,14 +222,11 @@ impl Write {
     /// Whether an increment has the same effect before this write as after it.
     fn may_follow(&self, increment: &Self) -> bool {
         match (self, increment) {
-            (Self::IncrementField(key, field, _), Self::LowerField(other, counter, _)) => {
-                (key, field) != (other, counter)
+            (Self::IncrementField(..), Self::LowerField(..))
+            | (Self::LowerField(..), Self::IncrementField(..) | Self::LowerField(..)) => {
+                self.counter() != increment.counter()
             }
             (Self::IncrementField(..) | Self::SortedIncrement(..), _) => true,
-            (
-                Self::LowerField(key, field, _),
-                Self::IncrementField(other, counter, _) | Self::LowerField(other, counter, _),
-            ) => (key, field) != (other, counter),
             (
                 Self::SetFields(_, fields),
                 Self::IncrementField(_, counter, _) | Self::LowerField(_, counter, _),
@@ -233,6 +236,9 @@ impl Write {
         }
     }
 }
+
+/// A key, and a field if the key is a hash.
+type Counter<'a> = (&'a str, Option<&'a str>);
 
 /// The fields of a hash that a [`Write`] changes.
 pub(super) enum WrittenFields<'a> {
@@ -435,14 +441,8 @@ impl Batch {
 
     /// The counters that are incremented, in the order of the writes.
     pub(crate) fn counters(&self) -> Vec<(String, Option<String>)> {
-        let name = |write: &Write| match write {
-            Write::Increment(key, _) => Some((key.clone(), None)),
-            Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
-                Some((key.clone(), Some(field.clone())))
-            }
-            _ => None,
-        };
-        self.writes.iter().filter_map(name).collect()
+        let counters = self.writes.iter().filter_map(Write::counter);
+        counters.map(|(key, field)| (key.to_owned(), field.map(str::to_owned))).collect()
     }
 
     /// Sets a string that does not expire, whatever the key held (SET).
@@ -588,7 +588,7 @@ impl Batch {
     /// - an increment of a counter that the batch has already written: it could fail after the
     ///   first write was applied.
     pub fn validate(&self) -> Result<(), KeyspaceError> {
-        let mut written: HashSet<(&str, Option<&str>)> = HashSet::new();
+        let mut written: HashSet<Counter<'_>> = HashSet::new();
         for write in &self.writes {
             let sound = match write {
                 Write::Set(_, _, Some(time_to_live)) => {
@@ -606,30 +606,19 @@ impl Batch {
                         && selection.scores != *key
                         && !selection.sets.contains(key)
                 }
-                Write::Increment(key, by) => in_range(*by) && !written.contains(&(key.as_str(), None)),
-                Write::IncrementField(key, field, by) => {
-                    in_range(*by) && !written.contains(&(key.as_str(), Some(field.as_str())))
-                }
-                Write::LowerField(key, field, by) => {
-                    i64::try_from(*by).is_ok_and(in_range)
-                        && !written.contains(&(key.as_str(), Some(field.as_str())))
-                }
+                Write::Increment(_, by) | Write::IncrementField(_, _, by) => in_range(*by),
+                Write::LowerField(_, _, by) => i64::try_from(*by).is_ok_and(in_range),
                 _ => true,
             };
-            if !sound {
+            if !sound || write.counter().is_some_and(|counter| written.contains(&counter)) {
                 return Err(KeyspaceError::Invalid(format!("{write:?}")));
             }
             match write {
-                Write::Set(key, _, _) | Write::Increment(key, _) => {
-                    written.insert((key, None));
-                }
+                Write::Set(key, _, _) => _ = written.insert((key, None)),
                 Write::SetFields(key, fields) => {
                     written.extend(fields.iter().map(|(field, _)| (key.as_str(), Some(field.as_str()))))
                 }
-                Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
-                    written.insert((key, Some(field)));
-                }
-                _ => {}
+                write => written.extend(write.counter()),
             }
         }
         Ok(())

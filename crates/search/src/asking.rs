@@ -125,7 +125,7 @@ impl View {
     /// # Errors
     /// When the library fails.
     pub fn find(&self, question: &Question<'_>) -> Result<Found, IndexError> {
-        self.best(&self.query(question), question, question.effective_sort())
+        self.best(&self.query(question, None), question, question.effective_sort())
     }
 
     /// Finds documents that have some of the words that a search asks for together, the most relevant first: those that
@@ -140,7 +140,7 @@ impl View {
             if words < 2 || found.total > 0 || Instant::now() > question.until {
                 break;
             }
-            let query = self.query_with(question, Some(needed));
+            let query = self.query(question, Some(needed));
             found = self.best(&query, question, question.effective_sort())?;
         }
         Ok(found)
@@ -199,12 +199,8 @@ impl View {
         Ok(Found { hits: hits.collect::<Result<_, IndexError>>()?, total: found.total, is_cut: found.is_cut })
     }
 
-    pub(crate) fn query(&self, question: &Question<'_>) -> BooleanQuery {
-        self.query_with(question, None)
-    }
-
     /// The query of a question. If a number is given, so many of the groups with words are enough.
-    fn query_with(&self, question: &Question<'_>, needed: Option<usize>) -> BooleanQuery {
+    pub(crate) fn query(&self, question: &Question<'_>, needed: Option<usize>) -> BooleanQuery {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         let mut some: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for group in &question.search.groups {

@@ -132,12 +132,12 @@ pub struct View {
 
 impl View {
     fn new(index: tantivy::Index, fields: Fields, language: Option<Language>) -> Result<Self, IndexError> {
-        let words = TextAnalyzer::builder(Words::default());
+        let words = || TextAnalyzer::builder(Words::default());
         let stems = match language {
-            Some(language) => words.clone().filter(Stemmer::new(language)).build(),
-            None => words.clone().build(),
+            Some(language) => words().filter(Stemmer::new(language)).build(),
+            None => words().build(),
         };
-        index.tokenizers().register("words", words.build());
+        index.tokenizers().register("words", words().build());
         index.tokenizers().register("stems", stems);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         Ok(Self { fields, reader, seen: Mutex::default(), reloading: Mutex::new(()), index })

@@ -102,7 +102,7 @@ impl View {
             .map(|(_, word)| (Occur::Should, self.title(std::slice::from_ref(word), true)));
         let needed = (2 * by_frequency.len()).div_ceil(3).max(1);
         let most = BooleanQuery::with_minimum_required_clauses(clauses.collect(), needed);
-        let query = BooleanQuery::intersection(vec![Box::new(self.query(question)), Box::new(most)]);
+        let query = BooleanQuery::intersection(vec![Box::new(self.query(question, None)), Box::new(most)]);
         self.best(&query, question, Sort::Relevance)
     }
 

@@ -64,7 +64,7 @@ struct Asking<'a>(&'a Learning);
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.0.lock().is_asking = false;
+        self.0.state.lock().is_asking = false;
     }
 }
 

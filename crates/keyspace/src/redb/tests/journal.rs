@@ -258,18 +258,17 @@ fn cached_values_end_with_a_failure_that_left_its_writes() {
             let mut query = Query::new();
             query.ask(read::string("counter"));
             let reading = ReadSet::record(async { versions.note_query(&query) });
-            cached.lock().unwrap().push(runtime.block_on(reading).1);
+            cached.lock().push(runtime.block_on(reading).1);
             open()
         })
     };
     let mut rig = Rig::open_with(opener, &clock(), versions.clone()).unwrap();
-    assert!(cached.lock().unwrap()[0].is_unchanged(&versions));
+    assert!(cached.lock()[0].is_unchanged(&versions));
     // The writer panics when the record is in the journal, and the store is opened again.
     disk.die();
     assert!(is_unavailable(rig.commit([increment("counter")]).remove(0)));
     assert_eq!(string(&rig.redb, "counter").unwrap().as_deref(), Some("1"));
-    let unchanged: Vec<_> =
-        cached.lock().unwrap().iter().map(|reads| reads.is_unchanged(&versions)).collect();
+    let unchanged: Vec<_> = cached.lock().iter().map(|reads| reads.is_unchanged(&versions)).collect();
     assert_eq!(unchanged, [false, false]);
 }
 
@@ -312,7 +311,7 @@ impl JournalStorage for Last {
         Ok(())
     }
     fn write(&mut self, _: usize, bytes: &[u8]) -> std::io::Result<()> {
-        *self.0.lock().unwrap() = bytes.to_vec();
+        *self.0.lock() = bytes.to_vec();
         Ok(())
     }
     fn flush(&mut self) -> std::io::Result<()> {
@@ -351,7 +350,7 @@ proptest! {
         let written = Arc::default();
         let mut journal = Journal::empty(Box::new(Last(Arc::clone(&written))), 1 << 20, 41, true);
         journal.append(&journal.record(&groups).unwrap(), true).unwrap();
-        bytes.extend_from_slice(&written.lock().unwrap());
+        bytes.extend_from_slice(&written.lock());
         let contents = JournalContents::of(&bytes).unwrap();
         prop_assert_eq!(contents.id, 5);
         prop_assert_eq!(contents.records.len(), 1);

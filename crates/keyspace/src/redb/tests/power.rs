@@ -171,7 +171,7 @@ fn check(cut: &Cut, dice: &mut Dice) -> Result<(), String> {
     let kept = second.clone();
     disk.watch(Some(Box::new(move |content| {
         if moment == 0 {
-            *kept.lock().unwrap() = Some(content.after_cut(&mut seed));
+            *kept.lock() = Some(content.after_cut(&mut seed));
         }
         moment = moment.wrapping_sub(1);
     })));
@@ -195,7 +195,7 @@ fn check(cut: &Cut, dice: &mut Dice) -> Result<(), String> {
         if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} and not {expected:?}")) }
     };
     opened(disk, more, "after closing it")?;
-    match second.lock().unwrap().take() {
+    match second.lock().take() {
         Some(content) => opened(SimulatedDisk::of(content), numbers, "after a cut while it was opened"),
         None => Ok(()),
     }
@@ -241,13 +241,13 @@ impl Load {
             let cut = Cut {
                 content: content.after_cut(&mut dice),
                 now: clock.load(Ordering::SeqCst),
-                acknowledged: *acknowledged.lock().unwrap(),
-                submitted: *submitted.lock().unwrap(),
+                acknowledged: *acknowledged.lock(),
+                submitted: *submitted.lock(),
             };
             let number = cuts.fetch_add(1, Ordering::SeqCst);
             let checked = catch_unwind(AssertUnwindSafe(|| check(&cut, &mut dice)));
             if let Err(failure) = checked.unwrap_or_else(|_| Err("a panic".to_owned())) {
-                failures.lock().unwrap().push(format!("seed {seed:#x}, cut {number}: {failure}"));
+                failures.lock().push(format!("seed {seed:#x}, cut {number}: {failure}"));
             }
         })));
     }
@@ -277,9 +277,9 @@ impl Load {
     /// Commits one group, with a batch each of some clients.
     fn commit(&mut self, rig: &mut Rig) {
         let clients: Vec<_> = (0..CLIENTS).filter(|_| self.dice.below(2) == 0).collect();
-        let before = *self.acknowledged.lock().unwrap();
+        let before = *self.acknowledged.lock();
         for client in &clients {
-            self.submitted.lock().unwrap()[*client] += 1;
+            self.submitted.lock()[*client] += 1;
         }
         let batches = clients.iter().map(|client| batch_of(*client, before[*client] + 1));
         let outcomes = rig.commit(batches);
@@ -293,8 +293,8 @@ impl Load {
             }
             known
         };
-        *self.acknowledged.lock().unwrap() = known;
-        *self.submitted.lock().unwrap() = known;
+        *self.acknowledged.lock() = known;
+        *self.submitted.lock() = known;
     }
 }
 
@@ -304,7 +304,7 @@ fn cut_under_load(seed: u64, cuts: usize, faults: &Faults) -> Vec<String> {
     load.disk.set_faults(faults.clone());
     let mut rig = load.open();
     load.cut_power(seed, 12);
-    while load.cuts.load(Ordering::SeqCst) < cuts && load.failures.lock().unwrap().is_empty() {
+    while load.cuts.load(Ordering::SeqCst) < cuts && load.failures.lock().is_empty() {
         load.step(&mut rig);
         // A full disk has replaced them.
         load.disk.set_faults(faults.clone());
@@ -314,7 +314,7 @@ fn cut_under_load(seed: u64, cuts: usize, faults: &Faults) -> Vec<String> {
             rig = load.open();
         }
     }
-    load.failures.lock().unwrap().clone()
+    load.failures.lock().clone()
 }
 
 /// How often the power is cut in one run.
@@ -372,9 +372,9 @@ async fn power_cuts_while_clients_and_readers_are_at_work() {
             let mut number = 0;
             while cuts.load(Ordering::SeqCst) < 60 {
                 number += 1;
-                submitted.lock().unwrap()[client] = number;
+                submitted.lock()[client] = number;
                 redb.commit(batch_of(client, number)).await.unwrap();
-                acknowledged.lock().unwrap()[client] = number;
+                acknowledged.lock()[client] = number;
                 // Readers may write pages too, to make room in the cache.
                 let mut query = Query::new();
                 query.ask(read::hash(format!("{client}:hash")));
@@ -383,7 +383,7 @@ async fn power_cuts_while_clients_and_readers_are_at_work() {
         });
     }
     clients.join_all().await;
-    let failures = load.failures.lock().unwrap().clone();
+    let failures = load.failures.lock().clone();
     assert!(failures.is_empty(), "{failures:#?}");
 }
 

@@ -145,19 +145,19 @@ impl Capricious {
         if self.full.load(Ordering::SeqCst) {
             return Err(std::io::ErrorKind::StorageFull.into());
         }
-        change(&mut self.bytes.lock().unwrap());
+        change(&mut self.bytes.lock());
         Ok(())
     }
 }
 
 impl StorageBackend for Capricious {
     fn len(&self) -> std::io::Result<u64> {
-        Ok(u64::try_from(self.bytes.lock().unwrap().len()).unwrap())
+        Ok(u64::try_from(self.bytes.lock().len()).unwrap())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
         let start = usize::try_from(offset).unwrap();
-        let bytes = self.bytes.lock().unwrap();
+        let bytes = self.bytes.lock();
         out.copy_from_slice(bytes.get(start..start + out.len()).ok_or(std::io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
