@@ -153,7 +153,7 @@ impl View {
     pub fn count(&self, question: &Question<'_>, most: u64) -> Result<u64, IndexError> {
         let searcher = self.reader.searcher();
         let left_out = self.stories_left_out(question)?;
-        let weight = self.query(question).weight(EnableScoring::disabled_from_searcher(&searcher))?;
+        let weight = self.query(question, None).weight(EnableScoring::disabled_from_searcher(&searcher))?;
         let (mut count, mut clock) = (0, Clock::until(question.until));
         for segment in searcher.segment_readers() {
             let is_found = is_found(segment, &left_out)?;

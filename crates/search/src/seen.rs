@@ -59,7 +59,6 @@ impl SeenCounts {
         }
         Ok(seen)
     }
-
 }
 
 impl View {
