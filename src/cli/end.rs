@@ -126,7 +126,9 @@ mod tests {
             message_of(&absent().unwrap_err()),
             "cannot read /no/such: No such file or directory (os error 2)"
         );
-        let told = absent().map_err(|error| error.context(format!("no: {error:#}"))).unwrap_err();
+        let told = absent().unwrap_err();
+        let said = format!("no: {told:#}");
+        let told = told.context(said);
         assert_eq!(message_of(&told), "no: cannot read /no/such: No such file or directory (os error 2)");
     }
 }

@@ -193,7 +193,7 @@ impl Query {
     }
 
     /// The reads, in order.
-    pub(crate) fn reads(&self) -> &[Read] {
+    pub fn reads(&self) -> &[Read] {
         &self.reads
     }
 
@@ -238,7 +238,7 @@ impl Query {
                 Err(error) => return Err(error),
             });
         }
-        Ok(Answers { answers, failures, noted: Vec::new() })
+        Ok(Answers { failures, ..Answers::new(answers) })
     }
 
     /// Says that the answers may be so large (more than about a megabyte) that reading them
@@ -276,6 +276,12 @@ pub struct Answers {
 }
 
 impl Answers {
+    /// Answers in the order of the reads, each of the variant that belongs to its read.
+    /// The engines make them; a caller needs this only to imitate an engine.
+    pub const fn new(answers: Vec<Answer>) -> Self {
+        Self { answers, failures: Vec::new(), noted: Vec::new() }
+    }
+
     /// Whether one of some [tolerant](crate::Fetch::or_absent) reads failed.
     pub(crate) fn has_failed(&self, reads: &Range<usize>) -> bool {
         self.failures.iter().any(|(index, _)| reads.contains(index))
