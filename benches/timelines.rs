@@ -10,16 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::background;
-use tidings_domain::jobs;
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::post_tweet;
-use tidings_domain::values::clock::Moment;
-use tidings_domain::values::cursor::Window;
-use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
-use tidings_domain::values::text::TweetText;
+use tidings_domain::values::{Moment, RateRules, Rules, TimelineRules, TweetText, Window};
+use tidings_domain::{Site, background, jobs};
 use tidings_keyspace::{
     Addition, Batch, EngineClock, Order, SetRead, ShardedSets, Store, StoreOptions, read,
 };

@@ -8,13 +8,11 @@
 use divan::Bencher;
 use std::sync::{Arc, LazyLock, Mutex};
 use tempfile::TempDir;
+use tidings_domain::Site;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::limits::ARTICLES_PER_PAGE;
-use tidings_domain::values::rules::Rules;
+use tidings_domain::values::{ARTICLES_PER_PAGE, Rules, Timestamp};
 use tidings_keyspace::{Batch, Store, StoreOptions};
 use tidings_testing::redis_server::RedisServer;
 use tokio::runtime::Runtime;

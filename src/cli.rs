@@ -31,10 +31,8 @@ pub mod status;
 pub mod terminal;
 pub mod user;
 
-use crate::WrongUse;
 use crate::config::{CommandLineSettings, Config, ECONOMY, LogFormat, environment};
-use crate::control;
-use crate::logging;
+use crate::{WrongUse, control, logging};
 use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 pub use here::Here;
@@ -47,8 +45,7 @@ use terminal::{Call, Local, Need, Surroundings, Terminal, print, progress_bar};
 use tidings_domain::Error;
 use tidings_domain::accounts::karma;
 use tidings_domain::supervision::panics;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::rules::Economy;
+use tidings_domain::values::{Economy, Timestamp};
 use tidings_keyspace::EngineClock;
 use tracing::level_filters::LevelFilter;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::WrongUse;
 use tidings_domain::cache::MEBIBYTE;
-use tidings_domain::values::rules::{Economy, KarmaRules, Rules};
+use tidings_domain::values::{Economy, KarmaRules, Rules};
 use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
 
 pub use self::settings::{Backup, Feeds, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};

@@ -21,7 +21,7 @@ use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executo
 
 use crate::WrongUse;
 use crate::config::{Mail, MailTls, Relay};
-use tidings_domain::values::email::Email;
+use tidings_domain::values::Email;
 use tidings_keyspace::certificates;
 use tidings_web::mail::{Failure, Letter, SendError, SendMail, Sending};
 

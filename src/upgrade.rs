@@ -1,8 +1,7 @@
 //! Before a store is served: whether this program can use it, the migrations that it needs, with a
 //! backup first, and whether home timelines can be where the settings say.
 
-use crate::backup::schedule;
-use crate::backup::take;
+use crate::backup::{schedule, take};
 use crate::cli::terminal::progress_bar;
 use crate::config::Config;
 use anyhow::{Context, bail};
@@ -10,11 +9,9 @@ use indicatif::ProgressBar;
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tidings_domain::home_servers;
 use tidings_domain::migrations::{self, Migration, StoreState};
-use tidings_domain::site::Site;
-use tidings_domain::store_check;
-use tidings_domain::values::clock::Moment;
+use tidings_domain::values::Moment;
+use tidings_domain::{Site, home_servers, store_check};
 use tidings_keyspace::{EngineClock, Expiry, read};
 
 /// How often the service manager hears that a migration advances, at most.
@@ -191,8 +188,7 @@ mod tests {
     use tidings_domain::migrations::Migrating;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::report::Advance;
-    use tidings_domain::values::clock::Timestamp;
-    use tidings_domain::values::rules::Rules;
+    use tidings_domain::values::{Rules, Timestamp};
     use tidings_keyspace::{Batch, Store};
 
     const NOW: u64 = 1_795_370_400_000;

@@ -2,9 +2,7 @@
 
 use super::requests::Request;
 use std::collections::HashSet;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ranking;
-use tidings_domain::values::rules::RankingRules;
+use tidings_domain::values::{RankingRules, Timestamp, ranking};
 use tidings_testing::dataset::{Plan, Random, host, people, site};
 
 /// Sessions that logged-in rows rotate over.

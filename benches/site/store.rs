@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
 use tidings_testing::dataset::{self, Plan, Size};
 use tidings_testing::redis_server::RedisServer;

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::arrange;
-use tidings_domain::values::ids::{NewsId, UserId};
+use tidings_domain::values::{NewsId, UserId};
 
 fuzz_target!(|fields: Vec<(u8, &str)>| {
     let mut comments: Vec<Comment> = Vec::new();

@@ -8,8 +8,7 @@ use axum::http::HeaderValue;
 use ipnet::IpNet;
 use libfuzzer_sys::fuzz_target;
 use std::net::IpAddr;
-use tidings_domain::values::hostname::{HashPrefix, Hostname};
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{HashPrefix, Hostname, VoterId};
 use tidings_web::request::address::client_address;
 
 fuzz_target!(|input: (&str, [u8; 4], Vec<&[u8]>)| {

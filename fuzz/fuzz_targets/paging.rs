@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings_domain::values::cursor::{Cursor, Window};
+use tidings_domain::values::{Cursor, Window};
 use tidings_web::request::form::Fields;
 use tidings_web::request::paging::{PageQuery, WindowQuery, cursor};
 use tidings_web::request::path::Start;

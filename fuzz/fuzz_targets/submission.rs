@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tidings_domain::submissions::{Submission, SubmissionContent};
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::NewsUrl;
 
 fuzz_target!(|fields: (&str, &str, &str)| {
     let (title, url, text) = fields;

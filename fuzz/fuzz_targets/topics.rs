@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tidings_domain::imports::{imported_topics, mend_encoding};
-use tidings_domain::values::topic::{Topic, TopicChoice, Topics};
+use tidings_domain::values::{Topic, TopicChoice, Topics};
 
 const MAX_TOPICS: usize = 5;
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tidings_domain::migrations;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_keyspace::{Batch, Entry, Store, Value};
 use tokio::sync::mpsc;
 

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tidings_domain::Site;
 use tidings_domain::report::BackupReport;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_keyspace::EngineClock;
 use tokio::process::Command;
 
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
     use tidings_domain::passwords::PasswordWorker;
-    use tidings_domain::values::rules::Rules;
+    use tidings_domain::values::Rules;
     use tidings_keyspace::{Batch, Store};
 
     /// 2026-11-22 18:00:00 UTC.

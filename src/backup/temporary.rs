@@ -10,9 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tempfile::TempDir;
-use tidings_domain::migrations;
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
+use tidings_domain::{Site, migrations};
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
 
 /// A backup in a store of its own. The folder goes with it; close the store of the site first.

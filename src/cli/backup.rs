@@ -3,15 +3,14 @@
 use super::Here;
 use super::terminal::{self, Need, Terminal, progress_bar};
 use crate::WrongUse;
-use crate::backup::take;
-use crate::backup::time_text;
+use crate::backup::{take, time_text};
 use crate::config::folder_of;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use tidings_domain::report::BackupReport;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
 
 /// The file name that stands for standard output.

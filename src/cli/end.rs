@@ -8,9 +8,8 @@
 //! | 70 | a mistake of the program: a panic, or a worker that the server cannot do without |
 
 use super::Cli;
-use crate::WrongUse;
 use crate::control::FailedThere;
-use crate::logging;
+use crate::{WrongUse, logging};
 use anyhow::Context;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;

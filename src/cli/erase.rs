@@ -1,16 +1,14 @@
 //! `tidings erase`: writes a copy of a backup without a post.
 
 use super::progress_bar;
-use crate::backup::take;
-use crate::backup::temporary;
+use crate::backup::{take, temporary};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;
 use tidings_domain::moderation::erasing;
-use tidings_domain::values::clock::Moment;
-use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::{counted, grouped};
+use tidings_domain::values::{Moment, Thing};
 
 /// Write a copy of an old backup without a post that was erased.
 ///

@@ -7,10 +7,10 @@ use anyhow::bail;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
+use tidings_domain::Site;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::migrations::{self, UnusableStore};
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, OpenError, Store, StoreOptions, without_password};
 use tidings_web::App;
 

@@ -23,13 +23,12 @@ use jiff::tz::TimeZone;
 use listed::say_refused;
 use rows::StoryRow;
 use std::path::{Path, PathBuf};
+use tidings_domain::Site;
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::imports::{self, ImportedLink};
 use tidings_domain::migrations::unfinished;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::{NewsId, UserId};
 use tidings_domain::values::words::{counted, grouped};
+use tidings_domain::values::{NewsId, Timestamp, UserId};
 
 /// About how many writes a batch has. Bounds memory, and how long a visitor's vote waits for the
 /// store while a site runs.

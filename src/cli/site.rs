@@ -6,10 +6,10 @@ use crate::WrongUse;
 use crate::config::{Config, HostName};
 use anyhow::bail;
 use clap::Subcommand;
+use tidings_domain::Site;
 use tidings_domain::accounts::harden::count_accounts;
 use tidings_domain::accounts::two_factor::{HostMove, PasskeyOwners, visit_owners};
-use tidings_domain::site::Site;
-use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::Hostname;
 use tidings_domain::values::words::counted;
 
 /// Do something with the whole site.

@@ -8,18 +8,14 @@ use crate::WrongUse;
 use anyhow::Context;
 use clap::Subcommand;
 use std::sync::Arc;
-use tidings_domain::accounts::account;
-use tidings_domain::accounts::harden;
-use tidings_domain::accounts::people;
+use tidings_domain::Site;
 use tidings_domain::accounts::roles::{self, GivenRole};
-use tidings_domain::accounts::signup;
 use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::site::Site;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::accounts::{account, harden, people, signup};
 use tidings_domain::values::secrets::random_token;
-use tidings_domain::values::text::{NewPassword, Username};
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{NewPassword, UserId, Username};
 
 /// Manage accounts.
 ///

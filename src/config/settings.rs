@@ -17,12 +17,10 @@ use super::values::{
 };
 use super::{Config, Layers};
 use crate::WrongUse;
-use tidings_domain::values::limits::{
-    MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
-};
-use tidings_domain::values::rules::{
-    AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, ModerationRules, RankingRules,
-    RateRules, RetentionRules, Rules, TimelineRules, TrustRules,
+use tidings_domain::values::{
+    AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, MAX_INVITATIONS, MAX_KEPT_DAYS,
+    MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK, ModerationRules, RankingRules, RateRules,
+    RetentionRules, Rules, TimelineRules, TrustRules,
 };
 
 /// One row of the table.

@@ -5,10 +5,7 @@ use strum::IntoEnumIterator;
 
 use super::*;
 use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
-use tidings_domain::values::preferences::Choice;
-use tidings_domain::values::rates::Rate;
-use tidings_domain::values::rules::{Economy, KarmaRules};
-use tidings_domain::values::signup::SignupMode;
+use tidings_domain::values::{Choice, Economy, KarmaRules, Rate, SignupMode};
 
 fn load(file: &str, variables: &[(&str, &str)], flags: &CommandLineSettings) -> Result<Config, String> {
     let directory = tempfile::tempdir().unwrap();

@@ -13,12 +13,11 @@ use lettre::Address;
 use lettre::message::Mailbox;
 use strum::EnumString;
 use tidings_domain::home_servers;
-use tidings_domain::values::lookalikes::ReservedNames;
-use tidings_domain::values::preferences::Choice;
-use tidings_domain::values::rates::{Networks, Rate, seconds_of};
-use tidings_domain::values::rules::{Economy, Pause};
-use tidings_domain::values::signup::{SignupAnswers, SignupMode};
-use tidings_domain::values::title_prefixes::{JobsTopic, TitlePrefixes};
+use tidings_domain::values::rates::seconds_of;
+use tidings_domain::values::{
+    Choice, Economy, JobsTopic, Networks, Pause, Rate, ReservedNames, SignupAnswers, SignupMode,
+    TitlePrefixes,
+};
 use tidings_keyspace::flaw_of_sentinel_url;
 use tidings_search::index::{Language, name_of};
 use url::Url;

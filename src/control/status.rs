@@ -3,11 +3,11 @@
 use crate::cli::now;
 use serde::Serialize;
 use std::fmt::Write;
+use tidings_domain::Site;
 use tidings_domain::administration::Queues;
 use tidings_domain::home_servers::{self, HomesStatus};
 use tidings_domain::report::BackupReport;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
 use tidings_keyspace::StoreHealth;

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::sync::mpsc;
+use tidings_domain::Site;
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, Store};
 use wire::WireError;
 

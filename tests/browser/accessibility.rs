@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tidings_domain::keys;
 use tidings_domain::report::BackupReport;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_web::route::{ErrorFormat, Facts};
 use tidings_web::router::routes;
 

@@ -3,9 +3,7 @@
 
 use sha2::{Digest, Sha256};
 use tidings_domain::sites::{self, SiteVote, Verdict};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Hostname, Timestamp, VoterId};
 
 use crate::browser::Browser;
 use crate::client::{Client, ok};

@@ -6,9 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tidings_domain::sites::{self, SiteVote, Verdict};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Hostname, Timestamp, VoterId};
 
 use crate::browser::{Browser, site_address};
 use crate::result_pages::ResultPages;

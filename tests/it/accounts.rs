@@ -6,8 +6,7 @@ use sha2::{Digest, Sha256};
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, Owner, ProfileChange, update_profile};
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::preferences::PreferencesChange;
-use tidings_domain::values::text::{About, NewPassword};
+use tidings_domain::values::{About, NewPassword, PreferencesChange};
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused};

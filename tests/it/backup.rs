@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use tidings::backup::{restore, take};
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_domain::{keys, migrations};
 use tidings_keyspace::{Batch, Entry, Store, StoreOptions, Value};
 

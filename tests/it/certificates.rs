@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use tidings_testing::certificates::Authority;
 
 use crate::client::{Client, PASSWORD, ok};
-use crate::program::Program;
-use crate::program::wait_until;
+use crate::program::{Program, wait_until};
 use crate::redis_server::{RedisCluster, RedisServer, ReplicatedRedis, Security};
 use crate::server::http_client;
 use crate::smtp_server::SmtpServer;

@@ -11,12 +11,10 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tidings_domain::Site;
 use tidings_domain::accounts::signup::add_account;
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::rules::Rules;
-use tidings_domain::values::text::Username;
+use tidings_domain::values::{Rules, Timestamp, Username};
 use tidings_keyspace::Batch;
 
 use crate::client::{Client, Fields, ok};

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tidings_domain::values::limits::MAX_NOTES;
+use tidings_domain::values::MAX_NOTES;
 
 use crate::client::{Client, ok, refused};
 use crate::commands::Place;

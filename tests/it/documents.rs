@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidings_domain::values::actions::{Action, ActionFacts};
-use tidings_domain::values::flag::FlagVerdict;
-use tidings_domain::values::limits::{PASSWORD_MIN, STAFF_PASSWORD_MIN};
+use tidings_domain::values::{Action, ActionFacts, FlagVerdict, PASSWORD_MIN, STAFF_PASSWORD_MIN};
 use tidings_web::limits::MAX_FIELDS;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

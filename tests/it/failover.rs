@@ -10,7 +10,7 @@ use crate::server::Server;
 use reqwest::StatusCode;
 use std::time::Duration;
 use tidings_domain::keys;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_failovers_lose_nothing_that_the_site_acknowledged() {

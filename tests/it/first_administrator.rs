@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use reqwest::StatusCode;
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::roles::{self, GivenRole};
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;

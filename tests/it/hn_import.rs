@@ -7,9 +7,8 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use tidings_domain::accounts::trust::lacking;
 use tidings_domain::accounts::users::User;
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::html::markdown_of_html;
-use tidings_domain::values::rules::Rules;
+use tidings_domain::values::{Rules, Timestamp};
 use tidings_web::features::hacker_news::text::text_html;
 
 use crate::client::{Client, ok};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tidings_domain::values::hook::HookSecret;
+use tidings_domain::values::HookSecret;
 use tidings_testing::pause;
 
 use crate::client::{Client, ok, refused};

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use roxmltree::Document;
 use serde_json::Value;
 use tidings_domain::accounts::inbox::send_message;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::Form;

@@ -4,7 +4,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tidings_domain::accounts::inbox::send_message;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 
 use crate::client::{Client, ok};
 use crate::html::{Form, Page};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use tidings_domain::accounts::invitations::invited_by;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused};

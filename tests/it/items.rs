@@ -1,7 +1,6 @@
 //! Item numbers, and the newest comments of the site.
 
-use tidings_domain::keys;
-use tidings_domain::migrations;
+use tidings_domain::{keys, migrations};
 
 use crate::client::{Client, ok};
 use crate::html::Page;

@@ -5,7 +5,7 @@ use tidings_domain::accounts::outbox::{begin, claim};
 use tidings_domain::administration::Queues;
 use tidings_domain::digests::last_due;
 use tidings_domain::queue::LaneFigures;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::pages::page;

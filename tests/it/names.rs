@@ -6,7 +6,7 @@ use serde_json::Value;
 use tidings_domain::accounts::names::fold_usernames;
 use tidings_domain::imports::import_accounts;
 use tidings_domain::migrations;
-use tidings_domain::values::text::Username;
+use tidings_domain::values::Username;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;

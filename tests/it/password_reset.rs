@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tidings_domain::accounts::password_reset::{check_link, set_new_password};
-use tidings_domain::values::text::NewPassword;
+use tidings_domain::values::NewPassword;
 use tidings_keyspace::Expiry;
 
 use crate::client::{PASSWORD, ok, refused};

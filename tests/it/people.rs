@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::accounts::roles::{self, GivenRole};
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 use tidings_keyspace::Expiry;
 
 use crate::authenticator::code;

@@ -3,16 +3,14 @@
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tidings_domain::Site;
 use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::posting::{CommentDraft, post_comment};
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::submissions::{Submission, submit_news};
 use tidings_domain::timelines::tweets::post_tweet;
-use tidings_domain::values::clock::Moment;
-use tidings_domain::values::rules::{RateRules, Rules};
-use tidings_domain::values::text::{Body, TweetText, Username};
+use tidings_domain::values::{Body, Moment, RateRules, Rules, TweetText, Username};
 use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok, refused};

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use reqwest::header::CACHE_CONTROL;
 use serde_json::Value;
 use tidings_domain::keys;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 use tidings_keyspace::{Expiry, Value as Stored};
 
 use crate::client::{Client, Fields, PASSWORD, ok, refused};

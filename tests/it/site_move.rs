@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use tidings_domain::accounts::two_factor::{HostMove, visit_owners};
-use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::Hostname;
 
 use crate::commands::Place;
 use crate::mails::send_all;

@@ -7,8 +7,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tidings_domain::sites::{self, Listed, SiteVote, StartingVoters, Verdict};
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Hostname, VoterId};
 use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{Batch, Expiry};
 

@@ -7,15 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tidings_domain::Error;
-use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::site_page::site_page;
 use tidings_domain::sites::{self, SettingsChange, SiteVote, Verdict};
-use tidings_domain::values::day::Day;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Day, Hostname, VoterId};
+use tidings_domain::{Error, Refusal};
 use tidings_keyspace::Value;
 
 use crate::client::Client;

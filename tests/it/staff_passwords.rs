@@ -2,8 +2,7 @@
 
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::roles::{self, GivenRole};
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::text::NewPassword;
+use tidings_domain::values::{NewPassword, UserId};
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;

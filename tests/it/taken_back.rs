@@ -6,7 +6,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use reqwest::StatusCode;
 use serde_json::Value as Json;
-use tidings_domain::values::limits::MAX_RECENT_VOTES;
+use tidings_domain::values::MAX_RECENT_VOTES;
 use tidings_keyspace::Value;
 
 use crate::client::{Client, ok, refused};

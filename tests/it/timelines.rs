@@ -10,23 +10,18 @@ use proptest::prelude::*;
 use tidings_domain::accounts::signup::{add_account, add_account_with_password};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::background;
 use tidings_domain::deactivation::{Writings, deactivate};
-use tidings_domain::home_servers;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::store_check::{self, Part};
 use tidings_domain::timelines::follows::{follow, unfollow};
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
-use tidings_domain::values::actions::Deed;
-use tidings_domain::values::clock::Moment;
-use tidings_domain::values::cursor::Window;
-use tidings_domain::values::ids::{ModerationId, TweetId};
-use tidings_domain::values::moderation::{Reason, Thing};
-use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
-use tidings_domain::values::text::{NewPassword, TweetText, Username};
+use tidings_domain::values::{
+    Deed, ModerationId, Moment, NewPassword, RateRules, Reason, Rules, Thing, TimelineRules, TweetId,
+    TweetText, Username, Window,
+};
+use tidings_domain::{Site, background, home_servers};
 use tidings_keyspace::{Batch, EngineClock, Order, SetRead, Store, StoreOptions, read};
 
 use crate::redis_server::{RedisCluster, RedisServer};

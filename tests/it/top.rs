@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use proptest::{collection, option, prop_oneof};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ranking;
-use tidings_domain::values::rules::RankingRules;
+use tidings_domain::values::{RankingRules, Timestamp, ranking};
 
 use crate::client::ok;
 use crate::server::{Batch, Server, each_engine, in_memory};

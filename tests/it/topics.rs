@@ -9,8 +9,7 @@ use serde_json::Value;
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::store_check::{Part, StoreReport, Totals};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::topic::Topic;
+use tidings_domain::values::{Timestamp, Topic};
 use tidings_keyspace::{Expiry, read};
 
 use crate::client::{Client, ok, refused};

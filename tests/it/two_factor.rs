@@ -5,8 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::accounts::two_factor::setup;
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::rules::{AccountRules, Rules};
+use tidings_domain::values::{AccountRules, Rules, UserId};
 use tidings_keyspace::Expiry;
 
 use crate::authenticator::code;

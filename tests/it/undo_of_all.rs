@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tidings_domain::values::actions::Action;
+use tidings_domain::values::Action;
 
 use crate::client::{Client, ok, refused};
 use crate::pages::page;

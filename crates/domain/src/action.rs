@@ -6,10 +6,10 @@
 //! `|| async { ... }` and not `async || { ... }`: the compiler cannot prove yet that the
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
-use crate::error::{Error, Refusal};
 use crate::process_state::process_state;
 use crate::repeats::{self, KeptAnswer, NamedRequest};
-use crate::site::{Applied, Site, apply_in};
+use crate::site::apply_in;
+use crate::{Applied, Error, Refusal, Site};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
@@ -302,7 +302,7 @@ impl Turns {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use std::cell::Cell;
     use tidings_keyspace::read;
 

@@ -5,9 +5,7 @@
 
 use crate::counts::{self, CountedAction};
 use crate::process_state::process_state;
-use crate::values::clock::Timestamp;
-use crate::values::day::Hour;
-use crate::values::limits::MAX_UNKEPT_HOURS;
+use crate::values::{Hour, MAX_UNKEPT_HOURS, Timestamp};
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

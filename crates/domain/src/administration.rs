@@ -8,13 +8,10 @@ pub use waiting::{Backlog, Queues, waiting};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::identity::{ABOUT, ACCENT, DESCRIPTION, Identity, LINKS, LOGO, NAME, RULES, stored_picture};
-use crate::keys;
-use crate::site::Site;
+use crate::values::Logo;
 use crate::values::identity::stored_links;
-use crate::values::logo::Logo;
+use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 /// Refuses everyone who is not an administrator.
@@ -96,10 +93,7 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::clock::Timestamp;
-    use crate::values::colour::Colour;
-    use crate::values::identity::{FooterLink, SiteName};
-    use crate::values::rules::Rules;
+    use crate::values::{Colour, FooterLink, Rules, SiteName, Timestamp};
     use std::sync::Arc;
     use tidings_keyspace::{Hash, Store};
 

@@ -4,10 +4,8 @@
 //! addresses, never a secret, and never what somebody typed into a field for a name that is no
 //! account: people type passwords there.
 
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::UserId;
-use crate::values::limits::LOGIN_LINES_PER_MINUTE;
+use crate::values::{LOGIN_LINES_PER_MINUTE, UserId};
+use crate::{Site, keys};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

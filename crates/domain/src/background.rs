@@ -7,13 +7,12 @@
 use crate::accounts::inbox::seen;
 use crate::comments::notify::NOTIFY;
 use crate::deactivation::leave;
-use crate::error::Error;
 use crate::jobs::{self, JobKind};
 use crate::moderation::{bans, discounts, erasing, reminder, remove_all, retention, traces};
 use crate::news::visits;
-use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild};
-use crate::values::clock::{Moment, Timestamp};
+use crate::values::{Moment, Timestamp};
+use crate::{Error, Site};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tidings_keyspace::EngineClock;

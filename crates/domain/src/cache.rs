@@ -10,7 +10,7 @@
 //! form secrets) is not part of it.
 
 use crate::process_state::{MAX_KINDS, Slot};
-use crate::values::clock::Timestamp;
+use crate::values::Timestamp;
 use quick_cache::{Equivalent, OptionsBuilder, Weighter};
 use std::any::Any;
 use std::collections::HashMap;

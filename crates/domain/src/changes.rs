@@ -9,16 +9,10 @@
 //! `note` looks at each batch just before it is committed, so actions that write a title, a text or a state need not
 //! know about the feed. Votes, counts and ranks are not in it.
 
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, NewsId, NotAnId, TweetId, UserId};
 use crate::values::secrets::random_token;
 use crate::values::text_forms::read_text;
-use crate::values::withheld::WITHHELD;
+use crate::values::{CommentAddress, Hostname, NewsId, NotAnId, TweetId, UserId, WITHHELD};
+use crate::{Decision, Error, Site, fields, keys};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;

@@ -9,23 +9,18 @@ use crate::accounts::seen::{ProfileTexts, ShownIn};
 use crate::accounts::users::User;
 use crate::articles::stories::StoredStory;
 use crate::comments::comment::{self, Comment, StoredComment};
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::jobs::Job;
-use crate::keys;
 use crate::news::item::News;
 use crate::post_state::Moderated;
 use crate::records::{self, AsRead};
-use crate::site::Site;
 use crate::submissions::read_announcement;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::{Tweet, TweetDraft};
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::QUEUE_TEXT;
-use crate::values::moderation::Thing;
-use crate::values::removed_by::RemovedBy;
-use crate::values::withheld::{Closed, PostKind, PostState, Withheld};
+use crate::values::{
+    Closed, ModerationId, Moment, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing, Timestamp, UserId,
+    Withheld,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Hash, read};
 
 /// The characters of a text that a message to its author repeats.

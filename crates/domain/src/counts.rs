@@ -3,9 +3,9 @@
 //! A counter has a fixed name and, as its label, one of few words. Its handle is made once.
 //! Without a recorder, as in commands and tests, counting does nothing.
 
-use crate::error::{Error, Refusal};
-use crate::values::rates::RatedAction;
+use crate::values::RatedAction;
 use crate::values::text_forms::named;
+use crate::{Error, Refusal};
 use metrics::Counter;
 use std::sync::OnceLock;
 use strum::{EnumCount, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};

@@ -2,27 +2,20 @@
 
 pub(crate) mod leave;
 
-use crate::accounts::applications;
-use crate::accounts::outbox;
-use crate::accounts::roles;
 use crate::accounts::session_store::AllSessions;
-use crate::accounts::sessions;
 use crate::accounts::two_factor::stored;
 use crate::accounts::unsubscribing::MAIL_SECRET;
 use crate::accounts::users::{
     CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, Role, User,
 };
-use crate::action::Decision;
+use crate::accounts::{applications, outbox, roles, sessions};
 use crate::audit::AUDIT;
 use crate::contributions::erasing::{ERASE_ALL, NAME};
-use crate::error::Error;
 use crate::jobs::{self, Job, Jobs};
-use crate::keys;
-use crate::site::Site;
 use crate::timelines::versions;
-use crate::values::clock::Moment;
-use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
+use crate::values::{Digest, Moment};
+use crate::{Decision, Error, Site, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::Batch;

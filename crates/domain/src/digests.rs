@@ -9,18 +9,12 @@ use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::seen::{Seen, ShownIn};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::news::item::News;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{
-    DIGEST_CANDIDATES, DIGEST_FOLLOWED_STORIES, DIGEST_MAX_AGE_SECONDS, DIGEST_STORIES,
+use crate::values::{
+    DIGEST_CANDIDATES, DIGEST_FOLLOWED_STORIES, DIGEST_MAX_AGE_SECONDS, DIGEST_STORIES, Day, Digest, NewsId,
+    Timestamp, UserId,
 };
-use crate::values::preferences::Digest;
+use crate::{Error, Site, fields, keys};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};

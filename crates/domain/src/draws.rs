@@ -8,11 +8,8 @@
 //! batch fails if somebody else has drawn since the counters were read. The next attempt draws its numbers
 //! apart, and nobody can take those: they are flushed with the post.
 
-use crate::action::Decision;
-use crate::error::Error;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::ids::{ItemNumber, NewsId};
+use crate::values::{ItemNumber, NewsId};
+use crate::{Applied, Decision, Error, Site, keys};
 use std::iter::zip;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
@@ -220,7 +217,7 @@ pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use tidings_keyspace::Store;

@@ -1,23 +1,12 @@
 //! Why an action failed: bad input, a rule of the site, or the store.
 
 use crate::passwords::PasswordError;
-use crate::values::day;
-use crate::values::hook::NotAHook;
-use crate::values::hostname::HostnameError;
-use crate::values::ids::{ModerationId, OriginBanId};
-use crate::values::limits::STAFF_PASSWORD_MIN;
-use crate::values::origin_ban::{BanScope, NotBannable, OriginKind};
-use crate::values::post_rule::PatternError;
-use crate::values::rates::RatedAction;
-use crate::values::restriction::Restriction;
-use crate::values::rules::KarmaRules;
-use crate::values::rules::Lacking;
-use crate::values::secrets::NoRandomness;
-use crate::values::text::InputError;
-use crate::values::urls::UrlError;
-use crate::values::vote_state::VoteState;
-use crate::values::withheld::{Closed, PostKind};
 use crate::values::words::{counted, every, grouped, grouped_signed, wait};
+use crate::values::{
+    BanScope, Closed, HostnameError, InputError, KarmaRules, Lacking, ModerationId, NoRandomness, NotAHook,
+    NotBannable, OriginBanId, OriginKind, PatternError, PostKind, RatedAction, Restriction,
+    STAFF_PASSWORD_MIN, UrlError, VoteState, day,
+};
 use tidings_keyspace::{CommitError, KeyspaceError};
 
 /// When to come back while too many passwords of one address wait: about as long as the

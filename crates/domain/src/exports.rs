@@ -21,15 +21,12 @@ pub use records::{
 use crate::accounts::actor::Actor;
 use crate::accounts::session_store::VisitSession;
 use crate::accounts::users::User;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
-use crate::values::limits::{EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT};
-use crate::values::rates::RatedAction;
 use crate::values::text_forms::named;
+use crate::values::{
+    EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT, Moment, RatedAction, UserId,
+};
+use crate::{Error, Refusal, Site, keys};
 use reading::ReadStep;
 use std::iter::Peekable;
 use std::sync::{Mutex, PoisonError};

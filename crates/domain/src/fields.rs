@@ -6,7 +6,7 @@
 //! the value, which may be a secret. Reading a good value allocates nothing: the key is
 //! built for the log only.
 
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{WITHHELD, Withheld};
 use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{LazyLock, Mutex, PoisonError};

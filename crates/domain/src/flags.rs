@@ -20,23 +20,16 @@ use crate::accounts::seen::ShownIn;
 use crate::accounts::trust;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::contributions::Contribution;
 use crate::counts::CountedAction;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::item::News;
 use crate::review::WaitingRows;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::flag::{Flag, FlagNote, FlagReason, Weight};
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{DECIDED_FLAGS, MAX_FLAGS};
-use crate::values::moderation::Thing;
-use crate::values::rates::RatedAction;
-use crate::values::urls::NewsUrl;
-use crate::values::withheld::Withheld;
+use crate::values::{
+    DECIDED_FLAGS, Flag, FlagNote, FlagReason, MAX_FLAGS, Moment, NewsId, NewsUrl, RatedAction, Thing,
+    UserId, Weight, Withheld,
+};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The reason and the note of a flag.

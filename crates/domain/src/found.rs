@@ -1,16 +1,16 @@
 //! The findings of a search, as one viewer sees them now: whatever an index says, nobody reads here what they may not.
 
+use crate::Error;
 use crate::accounts::seen::{Seen, ShownIn};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::changes::Findable;
 use crate::comments::lists::{self as comment_lists, SiteComment};
-use crate::error::Error;
 use crate::news::lines::NewsLine;
 use crate::news::lists as news_lists;
 use crate::timelines::lines::TweetLine;
 use crate::timelines::reading;
-use crate::values::hostname::Hostname;
+use crate::values::Hostname;
 use std::collections::HashMap;
 use tidings_keyspace::Fetch;
 

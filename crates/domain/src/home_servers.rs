@@ -1,10 +1,8 @@
 //! The server on which home timelines are, if they are apart from the store (`timelines.store`): its connections,
 //! and whether it can be used. `timelines::homes` deals with the data on it.
 
-use crate::error::Error;
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::Site;
+use crate::{Error, Site, keys};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicBool, Ordering};

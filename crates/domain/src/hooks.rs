@@ -14,19 +14,13 @@
 
 pub(crate) mod store_rules;
 
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::site::{Applied, Site};
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::hook::{Hook, HookKind, HookResult};
-use crate::values::ids::{CommentAddress, HookId, ModerationId, NewsId, UserId};
-use crate::values::limits::{
-    HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES,
-};
-use crate::values::moderation::Thing;
 use crate::values::text_forms::{read_text, record_text};
+use crate::values::{
+    CommentAddress, HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, Hook, HookId, HookKind,
+    HookResult, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES, ModerationId, Moment, NewsId, Thing, Timestamp, UserId,
+};
+use crate::{Applied, Error, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
@@ -286,8 +280,7 @@ pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::hook::{HookAddress, HookFormat, HookSecret};
-    use crate::values::retries::LAST_WAIT_SECONDS;
+    use crate::values::{HookAddress, HookFormat, HookSecret, LAST_WAIT_SECONDS};
 
     #[test]
     fn an_event_and_a_message_are_their_names() {

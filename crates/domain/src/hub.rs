@@ -9,12 +9,11 @@
 //! After a day, they no longer wait.
 
 use crate::changes::{self, FeedPlace, Findable};
-use crate::error::Error;
-use crate::keys;
 use crate::queue::{Fate, Lease, SendingTurn};
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST};
+use crate::values::{
+    HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST, Moment, Timestamp,
+};
+use crate::{Error, Site, keys};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 use tidings_keyspace::{Batch, Hash, Order, Store, read};

@@ -8,20 +8,15 @@
 //! Keys: the hash `site`, and the strings `site.logo` and `site.tag`.
 
 use crate::cache::{MEBIBYTE, Shared, View};
-use crate::error::Error;
 use crate::fields::{self, StoredFields, report};
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::{Applied, Site, apply};
-use crate::values::announcement::Announcement;
-use crate::values::clock::Timestamp;
-use crate::values::colour::Colour;
-use crate::values::identity::{
-    FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, TagOrigin, read_links,
+use crate::site::apply;
+use crate::values::identity::read_links;
+use crate::values::{
+    Announcement, Colour, FooterLink, LogoFile, Restriction, SavedReasons, SiteAbout, SiteDescription,
+    SiteName, SiteRules, TagOrigin, Timestamp, YoungHold,
 };
-use crate::values::logo::LogoFile;
-use crate::values::restriction::{Restriction, YoungHold};
-use crate::values::saved_reason::SavedReasons;
+use crate::{Applied, Error, Site, keys};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::{Mutex, PoisonError};

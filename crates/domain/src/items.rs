@@ -4,13 +4,8 @@
 //! `items` has each of them with its number as the score, and `items.count` is the highest number that was
 //! drawn. A number is drawn together with the post's own id (see [`draws`](crate::draws)). No number is given twice.
 
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::ids::{CommentAddress, ItemNumber, NewsId, NotAnId};
-use crate::values::imported::ImportSource;
+use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId};
+use crate::{Applied, Decision, Error, Site, fields, keys};
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -239,7 +234,7 @@ fn time_of(item: Option<Item>) -> impl Fetch<Value = u64> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     #[tokio::test]

@@ -24,17 +24,11 @@ mod worker;
 pub use status::{JobStatus, Jobs, status};
 pub(crate) use worker::run;
 
-use crate::action::Decision;
-use crate::counts;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::queue::{Lane, Lease};
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
+use crate::values::{Moment, UserId};
+use crate::{Decision, Error, Site, counts, fields, keys};
 use futures_util::future::BoxFuture;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -301,7 +295,7 @@ fn warn_of_unknown_kind(site: &Site, job: &Job, now: Moment) {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);

@@ -1,6 +1,6 @@
 //! Going over the names of all keys of a store.
 
-use crate::error::Error;
+use crate::Error;
 use crate::keys::families::Family;
 use crate::report::Advance;
 use tidings_keyspace::Store;

@@ -7,22 +7,11 @@
 mod family;
 pub mod kept;
 
-use crate::values::day::{Day, Hour};
-use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::ids::{HookId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
-use crate::values::imported::ImportSource;
-use crate::values::lookalikes;
-use crate::values::moderation::Thing;
-use crate::values::network::{CountedNetwork, Network, NetworkTag};
-use crate::values::period::Period;
-use crate::values::rates::RatedAction;
-use crate::values::request_name::RequestHash;
-use crate::values::secrets::TypedName;
-use crate::values::session_token::SessionHash;
-use crate::values::signup::InvitationCode;
-use crate::values::topic::Topic;
-use crate::values::urls::NewsUrl;
-use crate::values::voter_id::VoterId;
+use crate::values::{
+    CountedNetwork, Day, HashPrefix, HookId, Hostname, Hour, ImportSource, InvitationCode, MessageThreadId,
+    ModerationId, Network, NetworkTag, NewsId, NewsUrl, Period, RatedAction, RequestHash, SessionHash, Thing,
+    Topic, TweetId, TypedName, UserId, VoterId, lookalikes,
+};
 use std::net::IpAddr;
 
 /// The beginning of `withdrawn:<thing>`, which had what was taken away with something removed up to layout 13.

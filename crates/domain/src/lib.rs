@@ -91,5 +91,8 @@ mod store_rules;
 pub mod keys;
 pub mod values;
 
+pub(crate) use self::action::Decision;
+pub(crate) use self::site::Applied;
+pub use self::site::Site;
 pub use error::{Error, Refusal};
 pub use tidings_supervision as supervision;

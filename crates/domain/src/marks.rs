@@ -7,12 +7,11 @@
 //! It has no keys of its own.
 
 use crate::process_state::process_state;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{
-    MARK_DELAY_SECONDS, MARK_INTERVAL_SECONDS, MARKS_PER_BATCH, MAX_PENDING_MARKS, READING_SECONDS,
-};
 use crate::values::text_forms::record_text;
+use crate::values::{
+    MARK_DELAY_SECONDS, MARK_INTERVAL_SECONDS, MARKS_PER_BATCH, MAX_PENDING_MARKS, NewsId, READING_SECONDS,
+    Timestamp, UserId,
+};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

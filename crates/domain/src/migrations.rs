@@ -11,24 +11,19 @@ pub mod unfinished;
 mod unseen;
 mod withdrawn;
 
-use crate::accounts::confirmation;
-use crate::accounts::karma;
-use crate::accounts::names;
 use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{confirmation, karma, names};
 use crate::comments::comment::Comment;
-use crate::draws;
-use crate::error::Error;
 use crate::items::{self, Item};
 use crate::key_walk::{KeyWalk, first_parts};
-use crate::keys::{self, families, families::Family};
+use crate::keys;
+use crate::keys::families::{self, Family};
 use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::report::Advance;
-use crate::site::{Applied, Site, apply};
-use crate::sites;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::MAX_SAVED;
+use crate::site::apply;
+use crate::values::{MAX_SAVED, NewsId, Timestamp, UserId};
+use crate::{Applied, Error, Site, draws, sites};
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
@@ -467,7 +462,7 @@ async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
 
     async fn site() -> Site {
         Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())

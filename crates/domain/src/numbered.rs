@@ -15,16 +15,14 @@ use crate::changes::Findable;
 use crate::comments::comment::Comment;
 use crate::comments::outline::{ThreadLine, ThreadLines};
 use crate::comments::threads::{self, Thread};
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::items::{self, Item};
-use crate::keys;
 use crate::news::item::News;
 use crate::news::lines::NewsSummary;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::limits::{ITEM_UPDATES, SUBMITTED_ITEMS, UNKNOWN_ITEMS};
-use crate::values::preferences::CommentOrder;
+use crate::values::{
+    CommentAddress, CommentId, CommentOrder, ITEM_UPDATES, ItemNumber, NewsId, SUBMITTED_ITEMS, Timestamp,
+    UNKNOWN_ITEMS, UserId,
+};
+use crate::{Error, Refusal, fields, keys};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -9,16 +9,11 @@
 //! Keys: `rules:all` and `rules:count`.
 
 use crate::cache::{MEBIBYTE, Shared, View};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::RuleId;
-use crate::values::limits::MAX_RULES_BYTES;
-use crate::values::lookalikes;
-use crate::values::mutes::Phrases;
-use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
+use crate::values::post_rule::without_www;
+use crate::values::{
+    MAX_RULES_BYTES, Phrases, PostRule, RuleEffect, RuleId, RuleKind, Timestamp, lookalikes,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use regex::{RegexSet, RegexSetBuilder};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};
@@ -248,9 +243,7 @@ pub(crate) async fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::limits::MAX_RULES;
-    use crate::values::moderation::Reason;
-    use crate::values::post_rule::Pattern;
+    use crate::values::{MAX_RULES, Pattern, Reason};
 
     fn rules(patterns: &[(RuleKind, &str, RuleEffect)]) -> PostRules {
         let rule = |(number, (kind, pattern, effect)): (u64, &(RuleKind, &str, RuleEffect))| PostRule {

@@ -1,9 +1,8 @@
 //! How moderators change the state of a post: a story, a comment or a tweet. The batch that writes it, and what follows, is
 //! [`crate::records::change`].
 
-use crate::values::ids::ModerationId;
-use crate::values::removed_by::RemovedBy;
-use crate::values::withheld::{Withheld, stays_secret};
+use crate::values::withheld::stays_secret;
+use crate::values::{ModerationId, RemovedBy, Withheld};
 
 /// The fields of a post that say who sees it.
 pub(crate) struct StateFields<'a> {

@@ -9,15 +9,12 @@
 //! Nothing is put off or left to a server for much longer than intended, even if the clock is set back meanwhile:
 //! `Timestamp::has_come` is the one guard.
 
-use crate::error::Error;
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::{Applied, Site};
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::HookId;
-use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
+use crate::values::retries::wait_after;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::record_text;
+use crate::values::{HookId, LAST_WAIT_SECONDS, Moment, Timestamp};
+use crate::{Applied, Error, Site, keys};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Batch, CheckId, Fetch, Order, read};
@@ -284,7 +281,7 @@ impl SendingTurn {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);

@@ -17,17 +17,12 @@ mod local;
 mod stored;
 
 use self::local::LocalBuckets;
-use crate::counts;
-use crate::error::{Error, Refusal};
 use crate::process_state::process_state;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
-use crate::values::limits::{EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
-use crate::values::network::{ClientNetworks, CountedNetwork};
-use crate::values::rates::{Rate, RatedAction};
-use crate::values::rules::Lacking;
-use crate::values::rules::RateRules;
+use crate::values::{
+    ClientNetworks, CountedNetwork, EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, Lacking, MAX_RATED_SOURCES,
+    Moment, POSTS_PER_ADDRESS, Rate, RateRules, RatedAction, UserId,
+};
+use crate::{Error, Refusal, Site, counts};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -310,7 +305,7 @@ mod tests {
     use super::*;
     use crate::fields::log::logged;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use std::net::Ipv4Addr;
     use tidings_keyspace::Store;
 

@@ -29,12 +29,10 @@ mod answer;
 
 pub use answer::KeptAnswer;
 
-use crate::error::Error;
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::{Applied, Site, apply_in};
-use crate::values::ids::UserId;
-use crate::values::request_name::{RequestHash, RequestName};
+use crate::site::apply_in;
+use crate::values::{RequestHash, RequestName, UserId};
+use crate::{Applied, Error, Site, keys};
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -290,10 +288,9 @@ fn hash(key: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Refusal;
-    use crate::action::Decision;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
+    use crate::{Decision, Refusal};
     use std::sync::atomic::AtomicU64;
     use tidings_keyspace::{EngineClock, Store, StoreOptions};
 

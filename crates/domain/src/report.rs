@@ -1,8 +1,7 @@
 //! The findings of a check of votes, and the outcomes of backups.
 
 use crate::process_state::process_state;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
+use crate::values::{Timestamp, UserId};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

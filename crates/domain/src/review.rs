@@ -4,13 +4,10 @@
 //! is read from the thing itself, so a row is nothing but a place in the order: how much its
 //! reasons weigh, then how long it has waited. Both are in the score.
 
-use crate::error::Error;
 use crate::hooks::{self, Event};
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::moderation::Thing;
+use crate::values::{Thing, Timestamp};
+use crate::{Error, Site, keys};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

@@ -1,12 +1,10 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
 use crate::cache::Caches;
-use crate::changes;
-use crate::error::Error;
 use crate::passwords::PasswordWorker;
 use crate::process_state::{ProcessState, States};
-use crate::values::changeable::Changeable;
-use crate::values::rules::Rules;
+use crate::values::{Changeable, Rules};
+use crate::{Error, changes};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, Store};
 

@@ -7,9 +7,7 @@ mod kept;
 pub use kept::{Chronicle, chronicle, keep, note};
 
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
+use crate::{Error, fields, keys};
 use tidings_keyspace::read;
 
 /// The number of users and news.

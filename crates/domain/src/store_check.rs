@@ -31,14 +31,12 @@ mod walk;
 mod wrong;
 
 use crate::draws::raise_article_count;
-use crate::error::Error;
-use crate::site::Site;
 use crate::store_rules::Rule;
 use crate::timelines::check::HomeCheck;
-use crate::values::clock::Moment;
+use crate::values::Moment;
 use crate::{
-    accounts, articles, background, comments, contributions, hooks, imports, jobs, migrations, moderation,
-    news, numbered, sites, timelines,
+    Error, Site, accounts, articles, background, comments, contributions, hooks, imports, jobs, migrations,
+    moderation, news, numbered, sites, timelines,
 };
 pub use report::{Difference, Outcome, StoreReport, Totals};
 use std::sync::LazyLock;

@@ -13,9 +13,8 @@ pub(crate) mod references;
 pub(crate) mod source;
 pub(crate) mod subject;
 
-use crate::error::Error;
 use crate::keys::families::Family;
-use crate::site::Site;
+use crate::{Error, Site};
 pub(crate) use claims::{Claims, Fault, Found, Mend};
 pub(crate) use forms::{Form, is};
 pub(crate) use references::Remedy::{Person, Remove, RemoveAny, RemoveAs};

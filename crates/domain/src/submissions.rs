@@ -10,11 +10,9 @@ pub use editing::{delete_news, edit_news};
 pub(crate) use editing::{read_announcement, write_edit};
 
 use crate::accounts::actor::Actor;
-use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::{DEACTIVATED, User};
-use crate::accounts::{admission, trust};
-use crate::action::Decision;
+use crate::accounts::{admission, origin_bans, trust};
 use crate::activity::ActionCounters;
 use crate::articles::stories as stored;
 use crate::articles::topics::KnownTopics;
@@ -22,24 +20,19 @@ use crate::comments::comment::Comment;
 use crate::comments::notify::CommentNotice;
 use crate::counts::CountedAction;
 use crate::draws::{Draw, NEXT_ID, Sequence};
-use crate::error::{Error, Refusal};
 use crate::hooks::{self, Event};
 use crate::items::{self, Item};
-use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME};
 use crate::post_rules::CheckedPost;
 use crate::rates::counted::Limited;
-use crate::records;
 use crate::repeats::KeptAnswer;
-use crate::site::Site;
 use crate::submissions::url_guards::Holders;
 use crate::timelines::tweets::{Audience, TweetDraft};
-use crate::values::actions::Deed;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, TweetId, UserId};
-use crate::values::text::{Body, Title};
-use crate::values::topic::Topics;
-use crate::values::urls::NewsUrl;
+use crate::values::{
+    Body, CommentAddress, CommentId, Deed, ItemNumber, Moment, NewsId, NewsUrl, Timestamp, Title, Topics,
+    TweetId, UserId,
+};
+use crate::{Decision, Error, Refusal, Site, keys, records};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 use tidings_text::stored_text::StoredText;

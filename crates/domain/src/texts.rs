@@ -7,18 +7,12 @@
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::changes::Findable;
 use crate::comments::comment::Comment;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::news::item::News;
-use crate::site::Site;
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
-use crate::values::restriction::RestrictionKind;
-use crate::values::urls::NewsUrl;
-use crate::values::withheld::Withheld;
+use crate::values::{
+    CommentAddress, Hostname, NewsId, NewsUrl, RestrictionKind, Timestamp, TweetId, UserId, Withheld,
+};
+use crate::{Error, Site, fields, keys};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Stories whose comments are read in one round.

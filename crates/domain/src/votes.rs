@@ -5,26 +5,19 @@ use crate::accounts::actor::Actor;
 use crate::accounts::people;
 use crate::accounts::recent_votes::{RecentVote, VoteEffect, VotedOn};
 use crate::accounts::users::{Role, User};
-use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{ArticleVote, article_state};
 use crate::comments::comment::{Comment, StoredComment};
 use crate::counts::CountedAction;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::discounted::VoterStanding;
 use crate::news::item::{Direction, News, vote_of};
 use crate::news::marking::{add_upvoted, remove_upvoted};
-use crate::news::ranks;
-use crate::news::ranks::write_rank;
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, NewsId, UserId};
-use crate::values::limits::MAX_VOTES_ASKED;
-use crate::values::ranking;
-use crate::values::rates::RatedAction;
-use crate::values::rules::VotePrice;
-use crate::values::vote_state::VoteState;
+use crate::news::ranks::{self, write_rank};
+use crate::values::{
+    CommentAddress, MAX_VOTES_ASKED, Moment, NewsId, RatedAction, Timestamp, UserId, VotePrice, VoteState,
+    ranking,
+};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
 /// Votes on an item. A vote up also saves the item, gives the author karma, and counts for the article

@@ -10,11 +10,7 @@ use axum::response::{IntoResponse, Response};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::hook::NotAHook;
-use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::origin_ban::OriginKind;
-use tidings_domain::values::vote_state::VoteState;
+use tidings_domain::values::{ModerationId, NotAHook, OriginKind, Timestamp, VoteState};
 use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 

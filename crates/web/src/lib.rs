@@ -27,10 +27,9 @@ use axum::http::request::Parts;
 use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
+use tidings_domain::Site;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::site::Site;
-use tidings_domain::values::changeable::Changeable;
-use tidings_domain::values::clock::{Moment, Timestamp};
+use tidings_domain::values::{Changeable, Moment, Timestamp};
 use tidings_keyspace::EngineClock;
 
 /// Everything that a request handler needs. Cheap to clone.

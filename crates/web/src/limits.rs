@@ -5,7 +5,7 @@
 use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::comments::outline::PartBounds;
-use tidings_domain::values::limits::{MAX_API_COMMENTS, MAX_TITLE, THREAD_PAGE_COMMENTS};
+use tidings_domain::values::{MAX_API_COMMENTS, MAX_TITLE, THREAD_PAGE_COMMENTS};
 
 /// Connections at the same time, if the process may open as many files.
 pub const MAX_CONNECTIONS: usize = 10_000;

@@ -5,7 +5,7 @@ use crate::cli::{Here, now};
 use clap::Args;
 use std::fmt::Write;
 use tidings_domain::report::{VoteRing, VoteRingReport};
-use tidings_domain::values::limits::VOTE_RING_DAYS;
+use tidings_domain::values::VOTE_RING_DAYS;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped, wait};
 use tidings_domain::vote_rings;

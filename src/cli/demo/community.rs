@@ -22,20 +22,15 @@ use tidings_domain::imports::lines::ArchiveLine;
 use tidings_domain::moderation::rules::{NewRule, add_rule};
 use tidings_domain::moderation::{ModerationRequest, moderate};
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::submissions::{self, Submission};
 use tidings_domain::timelines::follows::follow;
 use tidings_domain::timelines::tweets::post_tweet;
-use tidings_domain::values::actions::Deed;
-use tidings_domain::values::clock::{Moment, Timestamp};
-use tidings_domain::values::flag::{FlagNote, FlagReason};
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, UserId};
-use tidings_domain::values::moderation::{Reason, Thing};
-use tidings_domain::values::post_rule::{Pattern, RuleEffect, RuleKind};
-use tidings_domain::values::rules::{LimitRules, RateRules, Rules, TrustRules};
 use tidings_domain::values::secrets::random_token;
-use tidings_domain::values::text::{Body, NewPassword, TweetText};
-use tidings_domain::{background, keys, migrations};
+use tidings_domain::values::{
+    Body, CommentAddress, CommentId, Deed, FlagNote, FlagReason, LimitRules, Moment, NewPassword, NewsId,
+    Pattern, RateRules, Reason, RuleEffect, RuleKind, Rules, Thing, Timestamp, TrustRules, TweetText, UserId,
+};
+use tidings_domain::{Site, background, keys, migrations};
 use tidings_keyspace::{Store, StoreOptions, read};
 use zip::ZipArchive;
 

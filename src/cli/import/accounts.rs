@@ -3,11 +3,8 @@
 
 use anyhow::Context;
 use std::collections::{BTreeSet, HashMap};
-use tidings_domain::imports;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::text::Username;
+use tidings_domain::values::{Timestamp, UserId, Username};
+use tidings_domain::{Site, imports};
 
 /// Accounts created in one batch.
 const CHUNK: usize = 500;

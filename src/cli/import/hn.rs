@@ -21,16 +21,15 @@ use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use strum::IntoEnumIterator;
+use tidings_domain::Site;
 use tidings_domain::exports::site::{ABOUT, FORMAT, SiteSection};
 use tidings_domain::imports::archive::{
     Archive, Imported, LINES_AT_ONCE, NumberedLine, import_lines, is_own_export,
 };
 use tidings_domain::imports::lines::ArchiveLine;
 use tidings_domain::migrations::unfinished;
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::imported::ImportSource;
 use tidings_domain::values::words::{counted, grouped};
+use tidings_domain::values::{ImportSource, Timestamp};
 use zip::ZipArchive;
 
 /// The file name that stands for standard input.

@@ -10,11 +10,8 @@ use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::Path;
 use tidings_domain::imports::{ImportedStory, imported_topics, mend_encoding};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::imported::ImportedVotes;
-use tidings_domain::values::limits::MAX_IMPORTED_TITLE;
 use tidings_domain::values::text::is_unfit_for_line;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::{ImportedVotes, MAX_IMPORTED_TITLE, NewsUrl, Timestamp};
 
 /// A submission that can be imported.
 #[derive(Debug, PartialEq)]

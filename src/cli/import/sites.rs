@@ -12,14 +12,12 @@ use clap::Args;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use tidings_domain::Site;
 use tidings_domain::migrations::unfinished;
-use tidings_domain::site::Site;
 use tidings_domain::sites::{Listed, StartingVoters};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day::{Day, parse_moment};
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::limits::MAX_IMPORTED_SITE_VOTES;
+use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Day, Hostname, MAX_IMPORTED_SITE_VOTES, Timestamp};
 
 /// Import initial votes on sites from a CSV file.
 ///
@@ -113,7 +111,7 @@ mod tests {
     use tidings_domain::accounts::visit::Visit;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::sites::{self, Score};
-    use tidings_domain::values::rules::Rules;
+    use tidings_domain::values::Rules;
     use tidings_keyspace::Store;
 
     fn list(text: &str) -> anyhow::Result<Rows<Listed>> {

@@ -3,7 +3,7 @@
 use super::service_manager;
 use crate::WrongUse;
 use crate::config::Config;
-use tidings_domain::values::rules::{AccountRules, Rules};
+use tidings_domain::values::{AccountRules, Rules};
 use tidings_web::App;
 use tidings_web::settings::Settings;
 use tokio::signal::unix::Signal;

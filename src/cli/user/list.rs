@@ -3,13 +3,10 @@
 use clap::Args;
 use std::cmp::Reverse;
 use std::sync::Arc;
+use tidings_domain::Site;
 use tidings_domain::moderation::directory::{self, AccountState, RowFilter};
-use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day::{self, Day};
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::limits::DIRECTORY_ROWS;
-use tidings_domain::values::network::NetworkTag;
+use tidings_domain::values::day;
+use tidings_domain::values::{DIRECTORY_ROWS, Day, NetworkTag, Timestamp, UserId};
 use tidings_search::accounts::AccountOrder;
 use tidings_web::features::moderation::directory::DirectoryResponse;
 

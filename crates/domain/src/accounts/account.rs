@@ -1,26 +1,16 @@
 //! The changes that the owner of an account may make.
 
-use crate::accounts::admission;
-use crate::accounts::confirmation;
-use crate::accounts::names;
 use crate::accounts::notices::Notice;
-use crate::accounts::origin_bans;
-use crate::accounts::outbox;
-use crate::accounts::roles;
 use crate::accounts::session_store::{Device, Session, VisitSession};
 use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::User;
+use crate::accounts::{admission, confirmation, names, origin_bans, outbox, roles};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::email::{self, Email};
-use crate::values::ids::UserId;
-use crate::values::preferences::{Digest, PreferencesChange};
-use crate::values::text::{About, FullName, NewPassword};
+use crate::values::email;
+use crate::values::{About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId};
+use crate::{Applied, Error, Refusal, Site, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 

@@ -2,14 +2,10 @@
 
 use crate::accounts::trust;
 use crate::accounts::users::{DEACTIVATED, User};
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::rates::{self, RatedAccount};
 use crate::repeats::{self, KeptAnswer};
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::rates::RatedAction;
+use crate::values::{Moment, RatedAction};
+use crate::{Decision, Error, Refusal, Site, keys};
 use std::net::IpAddr;
 use std::ops::Deref;
 use tidings_keyspace::Batch;

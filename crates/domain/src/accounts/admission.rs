@@ -4,12 +4,9 @@
 //! Moderators and administrators are trusted: nothing of theirs is checked.
 
 use crate::accounts::users::{Role, User};
-use crate::error::{Error, Refusal};
-use crate::identity;
 use crate::post_rules::{self, CheckedPost};
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::restriction::RestrictionKind;
+use crate::values::{RestrictionKind, Timestamp};
+use crate::{Error, Refusal, Site, identity};
 
 /// Why a new post has to wait for a moderator; `None` if it need not. Rounds: none once the
 /// rules and the identity of the site are cached.

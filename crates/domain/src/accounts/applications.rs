@@ -13,16 +13,10 @@
 
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::users::DEACTIVATED;
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::hooks::{self, Event};
-use crate::keys;
-use crate::review;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::moderation::Thing;
 use crate::values::secrets::random_token;
+use crate::values::{Thing, Timestamp, UserId};
+use crate::{Error, Refusal, Site, fields, keys, review};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.

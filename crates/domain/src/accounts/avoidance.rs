@@ -2,8 +2,7 @@
 //! person at a time by those who tell them something.
 
 use crate::keys;
-use crate::values::ids::UserId;
-use crate::values::mutes::MuteKind;
+use crate::values::{MuteKind, UserId};
 use tidings_keyspace::{Fetch, read};
 
 /// The field of a hash of mutes for a value.

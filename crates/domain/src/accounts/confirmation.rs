@@ -14,16 +14,11 @@ use crate::accounts::outbox;
 use crate::accounts::users::{
     CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, User,
 };
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::rates::counted::Limited;
 use crate::report::Advance;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::limits::{CONFIRMATION_SECONDS, MAX_REFUSED_MAILS, STAFF_CHUNK};
 use crate::values::secrets::random_token;
+use crate::values::{CONFIRMATION_SECONDS, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
+use crate::{Applied, Error, Refusal, Site, fields, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;

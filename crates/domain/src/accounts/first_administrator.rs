@@ -10,14 +10,8 @@ use crate::accounts::roles;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::accounts::users::{ADMINISTRATOR_FLAG, Role, User};
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::signing::{Purpose, SigningKey};
-use crate::values::signup::WelcomeToken;
+use crate::values::{Purpose, SigningKey, Timestamp, UserId, WelcomeToken};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// Notes in a batch that a user becomes an administrator: the link ends.

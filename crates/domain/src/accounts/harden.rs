@@ -3,15 +3,10 @@
 //! A login replaces the hash of its account. This does what can be done for everybody else:
 //! it wraps the digest that is stored in Argon2id ([`crate::passwords`]).
 
-use crate::action::Decision;
 use crate::audit::{AUDIT, COMMAND_LINE};
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::passwords::is_weak;
-use crate::site::Site;
-use crate::values::ids::UserId;
-use crate::values::limits::HARDEN_CHUNK;
+use crate::values::{HARDEN_CHUNK, UserId};
+use crate::{Decision, Error, Site, fields, keys};
 use futures_util::future::try_join_all;
 use tidings_keyspace::{Batch, read};
 

@@ -12,19 +12,13 @@ pub mod tree;
 use crate::accounts::people::People;
 use crate::accounts::trust;
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::rates::counted::Limited;
 use crate::repeats::{self, KeptAnswer};
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::email::Email;
-use crate::values::ids::UserId;
-use crate::values::limits::{INVITATION_SECONDS, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS};
-use crate::values::restriction::{Restriction, RestrictionKind};
-use crate::values::signup::{InvitationCode, SignupMode};
+use crate::values::{
+    Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, Restriction,
+    RestrictionKind, SignupMode, Timestamp, UserId,
+};
+use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

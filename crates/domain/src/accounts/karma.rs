@@ -3,12 +3,8 @@
 //! The field `karma_economy` of `site` says what votes cost, if no setting does.
 
 use crate::accounts::users::User;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::rules::Economy;
+use crate::values::{Economy, Timestamp};
+use crate::{Applied, Error, Site, fields, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Batch, Store, read};
 

@@ -5,24 +5,17 @@
 //! password is not sent back to the browser, and nothing is stored.
 
 use crate::accounts::login::{self, Attempt};
-use crate::accounts::roles;
 use crate::accounts::session_store::{self, Device, Session};
-use crate::accounts::sessions;
 use crate::accounts::two_factor::second_step::{self, Proof};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;
 use crate::accounts::two_factor::{Answer, RelyingParty, SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{Role, User};
-use crate::action::Decision;
+use crate::accounts::{roles, sessions};
 use crate::audit::AUDIT;
-use crate::counts;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::signing::{Purpose, is_recent};
+use crate::values::signing::is_recent;
+use crate::values::{Purpose, Timestamp, UserId};
+use crate::{Decision, Error, Refusal, Site, counts, fields, keys};
 use std::fmt::{self, Debug, Formatter};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};

@@ -10,24 +10,15 @@
 
 use crate::accounts::origins;
 use crate::accounts::users::User;
-use crate::action::{Decision, act_on};
-use crate::audit;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
+use crate::action::act_on;
 use crate::passwords::{Comparison, HashingSource, StoredPassword, Turn, Verification};
 use crate::process_state::process_state;
-use crate::rates;
 use crate::rates::counted::{Counted, Limit, Limited};
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::UserId;
-use crate::values::limits::{
-    FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
-    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL,
+use crate::values::{
+    ClientNetworks, FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
+    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, Timestamp, TypedName, UserId,
 };
-use crate::values::network::{ClientNetworks, NetworkTag};
-use crate::values::secrets::TypedName;
+use crate::{Decision, Error, Refusal, Site, audit, fields, keys, rates};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -370,9 +361,7 @@ mod tests {
     use super::*;
     use crate::accounts::signup::add_account_with_password;
     use crate::passwords::PasswordWorker;
-    use crate::values::network::Network;
-    use crate::values::rules::Rules;
-    use crate::values::text::{NewPassword, Username};
+    use crate::values::{Network, NewPassword, Rules, Username};
 
     #[tokio::test]
     async fn after_twenty_guesses_whoever_comes_from_a_network_without_a_login_waits_in_the_slow_lane() {

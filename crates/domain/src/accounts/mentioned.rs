@@ -1,12 +1,8 @@
 //! The users whom a text mentions, and other users by their names.
 
 use crate::accounts::people::People;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::UserId;
-use crate::values::limits::MAX_MENTIONS;
+use crate::values::{MAX_MENTIONS, UserId};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::collections::HashMap;
 use tidings_keyspace::read;
 use tidings_text::stored_text::StoredText;

@@ -3,16 +3,12 @@
 //!
 //! Keys: `messages:all`, `messages:<id>`, `messages:<id>:texts` and `user:<id>:message_threads`.
 
-use crate::error::Error;
 use crate::fields::{self, StoredFields};
-use crate::keys;
-use crate::review;
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{MessageAddress, MessageThreadId, ModerationId, UserId};
-use crate::values::limits::MESSAGE_THREADS;
-use crate::values::message::StoredMessage;
-use crate::values::moderation::Thing;
+use crate::values::{
+    MESSAGE_THREADS, MessageAddress, MessageThreadId, ModerationId, Moment, StoredMessage, Thing, Timestamp,
+    UserId,
+};
+use crate::{Error, Site, keys, review};
 use std::ops::RangeInclusive;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 

@@ -8,17 +8,10 @@ use crate::accounts::avoidance::mute_field;
 use crate::accounts::mentioned::user_named;
 use crate::accounts::people::UserNames;
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::hostname::Hostname;
-use crate::values::ids::UserId;
-use crate::values::limits::{MAX_MUTED_TOPICS, MAX_MUTES};
-use crate::values::mutes::{MuteKind, MutedWord};
-use crate::values::rates::RatedAction;
+use crate::values::{
+    Hostname, MAX_MUTED_TOPICS, MAX_MUTES, Moment, MuteKind, MutedWord, RatedAction, Timestamp, UserId,
+};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// A thing that a user can mute here. Topics are muted by `articles::topic_choices`.

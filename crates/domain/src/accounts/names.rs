@@ -7,19 +7,12 @@
 //! also adds what accounts of earlier versions lack.
 
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::key_walk::KeyWalk;
-use crate::keys;
 use crate::passwords::lacks_salt;
 use crate::report::Advance;
-use crate::site::Site;
-use crate::values::ids::UserId;
-use crate::values::limits::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION};
-use crate::values::lookalikes;
 use crate::values::secrets::random_token;
-use crate::values::text::FullName;
+use crate::values::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION, FullName, UserId, lookalikes};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use std::collections::{BTreeMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 

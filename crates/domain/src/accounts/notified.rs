@@ -3,13 +3,8 @@
 //! those who have blocked the author.
 
 use crate::accounts::avoidance::Avoidance;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::day::Day;
-use crate::values::ids::UserId;
+use crate::values::{Day, Moment, UserId};
+use crate::{Error, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 

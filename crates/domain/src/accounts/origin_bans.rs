@@ -9,13 +9,8 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::users::{Role, User};
 use crate::cache::{MEBIBYTE, Shared, View};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::OriginBanId;
-use crate::values::origin_ban::{BanScope, OriginBan, OriginKind};
+use crate::values::{BanScope, OriginBan, OriginBanId, OriginKind, Timestamp};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::net::{IpAddr, Ipv4Addr};
 use tidings_keyspace::{Batch, Fetch, Reads, read};
 

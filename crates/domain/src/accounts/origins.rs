@@ -8,20 +8,13 @@
 //! which. Administrators see the addresses. Each key is of one day and expires when the day is too
 //! old, so the store itself forgets all of it, even if no server runs.
 
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
-use crate::values::ids::UserId;
-use crate::values::limits::{
-    ADDRESSES_OF_A_DAY, MAX_NEIGHBOURS, NEIGHBOUR_DAYS, NETWORKS_LOOKED_AT, PEOPLE_OF_A_NETWORK_AND_DAY,
-};
-use crate::values::network::{Network, NetworkTag};
 use crate::values::secrets::random_token;
+use crate::values::{
+    ADDRESSES_OF_A_DAY, Day, MAX_NEIGHBOURS, NEIGHBOUR_DAYS, NETWORKS_LOOKED_AT, Network, NetworkTag,
+    PEOPLE_OF_A_NETWORK_AND_DAY, Timestamp, UserId,
+};
+use crate::{Decision, Error, Site, fields, keys};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

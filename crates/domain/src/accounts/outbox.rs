@@ -21,17 +21,10 @@ use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::HostMove;
 use crate::accounts::unsubscribing::{MAIL_SECRET, token_for};
 use crate::accounts::users::{MAIL_REFUSED, User};
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::site::{Applied, Site};
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::UserId;
-use crate::values::limits::{DIGEST_CHUNK, MAIL_CHUNK};
-use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
+use crate::values::{DIGEST_CHUNK, Digest, MAIL_CHUNK, Moment, Timestamp, UserId};
+use crate::{Applied, Decision, Error, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The name of the lane in leases.
@@ -262,7 +255,7 @@ pub async fn finish(
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     #[tokio::test]

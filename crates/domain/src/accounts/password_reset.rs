@@ -5,23 +5,14 @@
 //! do not reveal whether a user has an address.
 
 use crate::accounts::notices::Notice;
-use crate::accounts::outbox;
-use crate::accounts::roles;
 use crate::accounts::session_store::Session;
 use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
+use crate::accounts::{outbox, roles};
 use crate::passwords::HashingSource;
-use crate::rates;
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::UserId;
-use crate::values::rates::RatedAction;
 use crate::values::secrets::random_token;
-use crate::values::text::NewPassword;
+use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
+use crate::{Decision, Error, Refusal, Site, fields, keys, rates};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 use std::time::Duration;

@@ -3,14 +3,8 @@
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::restriction::{Restriction, RestrictionKind};
-use crate::values::size;
+use crate::values::{Restriction, RestrictionKind, Timestamp, UserId, size};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};

@@ -3,11 +3,8 @@
 
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::activity::ActionCounters;
-use crate::error::Error;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::day::Hour;
+use crate::values::{Hour, Timestamp};
+use crate::{Applied, Error, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::Batch;
 

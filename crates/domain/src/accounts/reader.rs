@@ -14,17 +14,11 @@ use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{Flags, ROLE_PASSWORD, Role, SHORT_PASSWORD};
 use crate::accounts::visit::Visit;
 use crate::cache::{MEBIBYTE, Shared};
-use crate::fields;
-use crate::keys;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{MARKED_SAVED, MAX_FOLLOWED_TOPICS, MAX_HIDDEN, MAX_MUTED_TOPICS};
-use crate::values::mutes::{Domains, MuteKind, Phrases};
-use crate::values::preferences::SHOW_HIDDEN;
-use crate::values::restriction::{Restriction, RestrictionKind};
-use crate::values::rules::Rules;
-use crate::values::topic::Topic;
+use crate::values::{
+    Domains, Hostname, MARKED_SAVED, MAX_FOLLOWED_TOPICS, MAX_HIDDEN, MAX_MUTED_TOPICS, MuteKind, NewsId,
+    Phrases, Restriction, RestrictionKind, Rules, SHOW_HIDDEN, Timestamp, Topic, UserId,
+};
+use crate::{fields, keys};
 use tidings_keyspace::{Fetch, Hash, KnownOr, Order, read};
 
 crate::cache_kind! {
@@ -368,7 +362,7 @@ mod tests {
     use super::test_support::reader;
     use super::*;
     use crate::accounts::seen::{ShownIn, Visible};
-    use crate::values::withheld::{PostKind, PostState, Withheld};
+    use crate::values::{PostKind, PostState, Withheld};
 
     const AUTHOR: UserId = UserId(7);
 

@@ -8,14 +8,9 @@
 //! A vote reads its own record and the number of records, not all of them: people who vote a lot
 //! would make each vote slower. The records that are too old are removed once in 64 votes.
 
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, NewsId, NotAnId, UserId};
-use crate::values::limits::MAX_RECENT_VOTES;
 use crate::values::text_forms::{read_text, shown};
+use crate::values::{CommentAddress, MAX_RECENT_VOTES, NewsId, NotAnId, Timestamp, UserId};
+use crate::{Error, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -248,8 +243,7 @@ fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::ids::CommentId;
-    use crate::values::rules::Rules;
+    use crate::values::{CommentId, Rules};
     use tidings_keyspace::Store;
 
     const ALICE: UserId = UserId(1);

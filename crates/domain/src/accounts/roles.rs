@@ -10,20 +10,12 @@ use crate::accounts::users::{
     ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, ROLE_PASSWORD, Role, SHORT_PASSWORD,
     UNKNOWN_PASSWORD, User,
 };
-use crate::action::Decision;
 use crate::audit::{self, AUDIT, COMMAND_LINE};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::identity;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::identity::SiteName;
-use crate::values::ids::UserId;
-use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
-use crate::values::restriction::RestrictionKind;
-use crate::values::text::NewPassword;
 use crate::values::text_forms::named;
+use crate::values::{
+    ACCOUNTS_CHUNK, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, SiteName, Timestamp, UserId,
+};
+use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
 use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, read};
 

@@ -6,10 +6,8 @@
 
 use super::reader::{Collapsed, Perspective, Reader, Sight};
 use super::users::User;
-use crate::error::Refusal;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::withheld::{PostState, ReadBy};
+use crate::Refusal;
+use crate::values::{Hostname, PostState, ReadBy, Timestamp};
 use std::ops::Deref;
 
 /// Where something is shown.
@@ -309,8 +307,7 @@ impl Perspective<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::ids::{NewsId, UserId};
-    use crate::values::withheld::{PostKind, Withheld};
+    use crate::values::{NewsId, PostKind, UserId, Withheld};
 
     #[test]
     fn each_state_is_seen_in_each_place_as_the_table_says() {

@@ -6,16 +6,13 @@
 //! accepted, but none is written.
 
 use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS};
 use crate::values::secrets::random_token;
-use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::text_forms::named;
+use crate::values::{
+    MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SessionHash, SessionToken, Timestamp,
+    UserId,
+};
+use crate::{Applied, Error, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr};

@@ -4,24 +4,18 @@
 //! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
 //! session. A change of the password ends all of them and replaces the secret.
 
-use crate::accounts::applications;
 use crate::accounts::log_in::{self, Credentials, LogIn, LoginGrant};
 use crate::accounts::login::{self, Attempt, TRIMMED};
-use crate::accounts::origins;
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
     VisitSession,
 };
 use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User};
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
+use crate::accounts::{applications, origins};
 use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
+use crate::values::{Timestamp, UserId};
+use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, Order, read};
 

@@ -5,38 +5,25 @@
 //! the first administrator ([`first_administrator`]) is always let in.
 
 use crate::accounts::applications::{self, NameHolders};
-use crate::accounts::first_administrator;
 use crate::accounts::invitations::Invitation;
-use crate::accounts::login;
-use crate::accounts::names;
-use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::outbox;
-use crate::accounts::roles;
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
 use crate::accounts::signup_limits::SignupLimits;
 use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
+use crate::accounts::{first_administrator, login, names, origin_bans, outbox, roles};
 use crate::activity::ActionCounters;
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::counts::CountedAction;
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::hooks::{self, Event};
 use crate::identity::SIGNUPS_STOPPED;
-use crate::keys;
 use crate::passwords::HashingSource;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::email::Email;
-use crate::values::ids::UserId;
-use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
-use crate::values::restriction::Restriction;
-use crate::values::rules::AccountRules;
 use crate::values::secrets::random_token;
-use crate::values::signup::{ApplicationText, InvitationCode, SignupAnswer, SignupMode, WelcomeToken};
-use crate::values::text::{InputError, NewPassword, Username};
+use crate::values::{
+    AccountRules, ApplicationText, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
+    NewPassword, Restriction, SignupAnswer, SignupMode, Timestamp, UserId, Username, WelcomeToken,
+};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 const FIRST_USER: UserId = UserId(1);

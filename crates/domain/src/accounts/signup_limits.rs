@@ -4,10 +4,9 @@
 //!
 //! A refused sign-up counts for none of them. The first two hold for nobody whom a member has invited.
 
-use crate::error::Refusal;
+use crate::Refusal;
 use crate::rates::counted::{Counted, Limited};
-use crate::values::network::Network;
-use crate::values::rules::Rules;
+use crate::values::{Network, Rules};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Fetch};
 

@@ -2,13 +2,8 @@
 
 use crate::accounts::inbox::send_message;
 use crate::accounts::users::{DEACTIVATED, Role, User};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
-use crate::values::limits::{MAX_TOLD_ADMINISTRATORS, STAFF_CHUNK};
+use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
+use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Fetch, read};
 
 /// Adds a message to the inboxes of all administrators. Returns those who are not told by the

@@ -1,10 +1,9 @@
 //! The bans and silences of a user: each action that others see asks here whether a moderator has
 //! silenced the user, and each login and each visit whether the user is banned.
 
+use crate::Refusal;
 use crate::accounts::users::User;
-use crate::error::Refusal;
-use crate::values::clock::Timestamp;
-use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::{Restriction, RestrictionKind, Timestamp};
 
 impl User {
     /// The ban that is in force.

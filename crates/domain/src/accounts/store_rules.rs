@@ -12,10 +12,7 @@ use crate::store_rules::{
     At, Claims, Fault, Form, LINE, Mend, Noun, Person, Place, Remove, RemoveAs, Subject, SubjectItem, USER,
     claims, form, is, refers, rules,
 };
-use crate::values::ids::UserId;
-use crate::values::lookalikes;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::session_token::SessionHash;
+use crate::values::{REMOVED, RemovedBy, SessionHash, UserId, lookalikes};
 use tidings_keyspace::{Batch, Fetch, read};
 
 rules! { pub(crate) RULES:

@@ -9,12 +9,8 @@
 //! stays so, also when its karma falls later.
 
 use crate::accounts::users::{ESTABLISHED, Role, User};
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::limits::MAX_LINKS_OF_NEW;
-use crate::values::rules::{Lacking, TrustRules};
+use crate::values::{Lacking, MAX_LINKS_OF_NEW, Timestamp, TrustRules};
+use crate::{Error, Refusal, Site, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 

@@ -3,13 +3,9 @@
 //! Keys: the field `mail_secret` of a user, from which the addresses are made.
 
 use crate::accounts::outbox::{MailKind, write_digest_choice};
-use crate::error::Error;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::preferences::Digest;
 use crate::values::secrets::same_secret;
+use crate::values::{Digest, Timestamp, UserId};
+use crate::{Applied, Error, Site, keys};
 use sha2::{Digest as _, Sha256};
 use tidings_keyspace::{Batch, read};
 

@@ -6,18 +6,10 @@ use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::repeats::NamedRequest;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::preferences::Preferences;
-use crate::values::removed_by::REMOVED;
-use crate::values::restriction::Restrictions;
-use crate::values::rules::Rules;
-use crate::values::secrets;
-use crate::values::session_token::{SessionHash, SessionToken};
-use crate::values::signing::{Purpose, SigningKey};
-use crate::values::size;
-use crate::values::voter_id::VoterId;
-use crate::values::withheld::{PostKind, PostState, WITHHELD, Withheld};
+use crate::values::{
+    PostKind, PostState, Preferences, Purpose, REMOVED, Restrictions, Rules, SessionHash, SessionToken,
+    SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, secrets, size,
+};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user that says when the account was deactivated, in Unix seconds.

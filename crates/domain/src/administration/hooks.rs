@@ -6,17 +6,14 @@
 use super::demand_administrator;
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
-use crate::action::{Decision, Logging};
+use crate::action::Logging;
 use crate::audit::AUDIT;
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::hooks::{of_hash, write_no_rest, write_removal, write_test};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::hook::{Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret};
-use crate::values::ids::{HookId, UserId};
-use crate::values::limits::{HOOK_RESULTS, MAX_HOOKS};
+use crate::values::{
+    HOOK_RESULTS, Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOKS,
+    Timestamp, UserId,
+};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// A change of the hooks.

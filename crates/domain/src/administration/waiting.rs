@@ -1,12 +1,10 @@
 //! Work that waits for somebody, read for the page of administrators.
 
 use crate::accounts::visit::Visit;
-use crate::error::Error;
 use crate::hooks::of_hash;
 use crate::jobs::JobStatus;
-use crate::keys;
 use crate::queue::{Lane, LaneFigures};
-use crate::site::Site;
+use crate::{Error, Site, keys};
 use tidings_keyspace::{Expiry, Store, read};
 
 /// Work that waits for somebody, or that is held up.

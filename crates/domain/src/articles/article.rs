@@ -7,15 +7,11 @@
 
 use crate::accounts::recent_votes::ArticleEffect;
 use crate::fields::StoredFields;
-use crate::keys;
 use crate::news::item::News;
 use crate::records::{self, AsRead, Fields, RecordEntries, Stored};
-use crate::site::Site;
-use crate::values::clock::{DecimalSeconds, Timestamp};
-use crate::values::ids::{NewsId, UserId};
 use crate::values::text::printable;
-use crate::values::topic::{Topic, Topics};
-use crate::values::urls::NewsUrl;
+use crate::values::{DecimalSeconds, NewsId, NewsUrl, Timestamp, Topic, Topics, UserId};
+use crate::{Site, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId, Expiry, Fetch, Hash, read};
 

@@ -16,11 +16,8 @@ use super::lists::ArticleOrder;
 use super::topic_lists::{self, TopicList};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::error::Error;
-use crate::keys;
-use crate::values::ids::NewsId;
-use crate::values::limits::{FOLLOWED_ARTICLES, MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES};
-use crate::values::topic::{Topic, TopicChoice};
+use crate::values::{FOLLOWED_ARTICLES, MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES, NewsId, Topic, TopicChoice};
+use crate::{Error, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Tracked, Within, read};
 

@@ -10,16 +10,11 @@ use super::{combinations, topic_lists};
 use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::news::hidden;
 use crate::news::lines::{self, ListedItem, NewsLine};
-use crate::news::listing;
-use crate::values::ids::NewsId;
-use crate::values::limits::MAX_PAGE_NUMBER;
+use crate::news::{hidden, listing};
 use crate::values::text_forms::read_text;
-use crate::values::topic::{Topic, TopicChoice};
+use crate::values::{MAX_PAGE_NUMBER, NewsId, Topic, TopicChoice};
+use crate::{Error, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// The order of a list of articles.

@@ -4,15 +4,10 @@
 //! repaired in its own batch, which fails if the item has changed since it was read. So the
 //! site can stay in use, and an interrupted repair can be run again.
 
-use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
-use crate::error::Error;
-use crate::keys;
 use crate::news::item::News;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::NewsId;
-use crate::values::topic::Topic;
+use crate::values::{NewsId, Timestamp, Topic};
+use crate::{Applied, Decision, Error, Site, keys};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::BTreeSet;
 use std::future::ready;

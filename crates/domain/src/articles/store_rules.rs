@@ -8,8 +8,7 @@ use crate::store_rules::claims::score_fault;
 use crate::store_rules::{
     Claims, Fault, Mend, Noun, Place, Remove, Subject, SubjectItem, claims, refers, rules,
 };
-use crate::values::ids::NewsId;
-use crate::values::topic::Topic;
+use crate::values::{NewsId, Topic};
 use tidings_keyspace::{Batch, Expiry, read};
 
 rules! { pub(crate) RULES:

@@ -1,13 +1,11 @@
 //! A story as it is stored, with its article. A change of the one changes both records; everything else follows.
 
 use crate::articles::article::{self, Article, StoredArticle};
-use crate::keys;
 use crate::news::item::News;
 use crate::news::marking::add_upvoted;
 use crate::records::{self, AsRead};
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
+use crate::values::{NewsId, Timestamp, UserId};
+use crate::{Site, keys};
 use std::ops::Deref;
 use tidings_keyspace::{Batch, CheckId, Fetch, read};
 

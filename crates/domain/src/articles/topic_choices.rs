@@ -5,14 +5,8 @@
 
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::limits::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS};
-use crate::values::rates::RatedAction;
-use crate::values::topic::Topic;
+use crate::values::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS, Moment, RatedAction, Topic};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user stands to a topic.

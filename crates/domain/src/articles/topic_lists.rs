@@ -6,12 +6,9 @@
 
 use super::lists::ArticleOrder;
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::Site;
-use crate::values::limits::TOPIC_LIST_SECONDS;
-use crate::values::topic::Topic;
+use crate::values::{TOPIC_LIST_SECONDS, Topic};
+use crate::{Error, Refusal, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Selection, Within, read};
 use tokio::sync::Mutex;

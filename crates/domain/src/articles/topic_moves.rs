@@ -5,18 +5,12 @@
 //! move finishes it.
 
 use crate::accounts::users::User;
-use crate::action::Decision;
 use crate::articles::article::lists_of;
 use crate::articles::stories::StoredStory;
 use crate::audit::AUDIT;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::item::News;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::limits::TOPIC_MOVE_CHUNK;
-use crate::values::moderation::Thing;
-use crate::values::topic::Topic;
+use crate::values::{TOPIC_MOVE_CHUNK, Thing, Timestamp, Topic};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How a topic moves.

@@ -7,17 +7,14 @@
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::hidden;
 use crate::news::item::News;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::limits::{
-    MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS,
+use crate::values::text::printable;
+use crate::values::{
+    MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS, Timestamp,
+    Topic, TopicChoice, TopicSentence, Topics,
 };
-use crate::values::text::{TopicSentence, printable};
-use crate::values::topic::{Topic, TopicChoice, Topics};
+use crate::{Applied, Error, Refusal, Site, keys};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};

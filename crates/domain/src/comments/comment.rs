@@ -7,21 +7,15 @@ use crate::accounts::reader::{Collapsed, Reader};
 use crate::accounts::seen::{ShownIn, Visible};
 use crate::accounts::users::{Role, User};
 use crate::draws::NEXT_ID;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::news::item::{Direction, IMPORTED_VOTES, News, SOURCE};
 use crate::post_state::{Moderated, StateFields};
 use crate::records::{AsRead, Fields, RecordEntries, Stored};
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
-use crate::values::imported::ImportedVotes;
-use crate::values::moderation::Thing;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::text::Body;
-use crate::values::vote_state::VoteState;
-use crate::values::withheld::{PostKind, PostState, UNSEEN, WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::is_deleted;
+use crate::values::{
+    Body, CommentAddress, CommentId, ImportedVotes, NewsId, PostKind, PostState, REMOVED, RemovedBy, Thing,
+    Timestamp, UNSEEN, UserId, VoteState, WITHHELD, Withheld,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};

@@ -4,11 +4,10 @@ use super::comment::{Comment, StoredComment};
 use super::notify::CommentNotice;
 use super::posting::OpenThread;
 use crate::accounts::users::User;
-use crate::error::Error;
 use crate::hooks::{self, Event};
 use crate::records::{self, AsRead};
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
+use crate::values::{Moment, Timestamp};
+use crate::{Error, Site};
 use tidings_keyspace::Batch;
 
 /// Adds to a batch that a comment which waited is published: as new as one that is posted now. The batch fails if it was

@@ -6,14 +6,14 @@ use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Reader};
 use crate::accounts::seen::{Seen, ShownIn, Viewed, Visible};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::fields;
 use crate::items::{self, Item};
-use crate::keys;
 use crate::news::item::{LOCKED, News};
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::text::printable;
-use crate::values::withheld::{PostKind, PostState, WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::is_deleted;
+use crate::values::{
+    CommentAddress, CommentId, ItemNumber, NewsId, PostKind, PostState, UserId, WITHHELD, Withheld,
+};
+use crate::{Error, fields, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};

@@ -6,10 +6,9 @@ use super::threads::{Threads, arrange_elsewhere, place_for_large, wanted_comment
 use crate::accounts::people::UserNames;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, Shared};
-use crate::error::Error;
-use crate::keys;
 use crate::news::lines::{self, ListedItem, NewsSummary};
-use crate::values::ids::{NewsId, UserId};
+use crate::values::{NewsId, UserId};
+use crate::{Error, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};

@@ -9,15 +9,9 @@ use super::comment::Comment;
 use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::mentioned::{names_in, users_named};
 use crate::accounts::notified::Notified;
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::{CommentAddress, NewsId, UserId};
-use crate::values::limits::SUBSCRIBERS_AT_ONCE;
+use crate::values::{CommentAddress, Moment, NewsId, SUBSCRIBERS_AT_ONCE, UserId};
+use crate::{Decision, Error, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 use tidings_text::stored_text::StoredText;
 

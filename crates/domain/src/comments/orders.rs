@@ -2,8 +2,7 @@
 //! thread is cached once, by score; what a page in another order needs besides is made of it in memory.
 
 use super::outline::{ThreadLine, ThreadLines, ThreadPlace};
-use crate::values::ids::CommentId;
-use crate::values::preferences::CommentOrder;
+use crate::values::{CommentId, CommentOrder};
 use std::cmp::Reverse;
 
 /// A whole thread in some order.

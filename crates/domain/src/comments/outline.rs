@@ -8,12 +8,10 @@
 use super::comment::Comment;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::seen::{Seen, ShownIn, Visible};
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentId, NewsId, UserId};
-use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
-use crate::values::size;
-use crate::values::withheld::{PostState, Withheld};
 use crate::values::words::first_words;
+use crate::values::{
+    CommentId, NewsId, PostState, THREAD_LEVELS, Timestamp, UserId, WHOLE_THREAD_BYTES, Withheld, size,
+};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,34 +3,25 @@
 use super::comment::{Comment, read_stored};
 use super::notify::{self, CommentAudience, CommentNotice, Reannouncement, Subscribers};
 use crate::accounts::actor::Actor;
-use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::{DEACTIVATED, User};
-use crate::accounts::{admission, trust};
-use crate::action::{Decision, Logging};
+use crate::accounts::{admission, origin_bans, trust};
+use crate::action::Logging;
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::draws::{Draw, NEXT_ID, Sequence};
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::hooks::{self, Event};
 use crate::items::{self, Item};
-use crate::keys;
 use crate::marks::PendingMarks;
 use crate::news::item::News;
 use crate::post_rules::CheckedPost;
-use crate::records;
 use crate::repeats::KeptAnswer;
-use crate::review;
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::limits;
-use crate::values::moderation::Thing;
-use crate::values::rates::RatedAction;
-use crate::values::text::Body;
-use crate::values::withheld::Withheld;
+use crate::values::{
+    Body, CommentAddress, CommentId, ItemNumber, Moment, NewsId, RatedAction, Thing, Timestamp, UserId,
+    Withheld, limits,
+};
+use crate::{Decision, Error, Refusal, Site, fields, keys, records, review};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Batch, read};
@@ -340,10 +331,10 @@ pub async fn delete_comment(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Applied;
     use crate::comments::held::CommentPublication;
     use crate::passwords::PasswordWorker;
-    use crate::site::Applied;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     async fn site() -> Site {

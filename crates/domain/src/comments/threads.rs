@@ -15,16 +15,14 @@ use crate::accounts::seen::{ShownIn, Viewed};
 use crate::accounts::users::User;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::marks::{PageRead, PendingMarks, ThreadMark};
 use crate::news::lines::{self, ListedItem, NewsLine, OwnRead};
 use crate::news::subscriptions::{self, Subscription};
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
-use crate::values::limits::{LARGE_THREADS_AT_ONCE, SMALL_THREAD_BYTES, SMALL_THREAD_COMMENTS};
-use crate::values::preferences::CommentOrder;
+use crate::values::{
+    CommentAddress, CommentId, CommentOrder, LARGE_THREADS_AT_ONCE, NewsId, SMALL_THREAD_BYTES,
+    SMALL_THREAD_COMMENTS, Timestamp, UserId,
+};
+use crate::{Error, Refusal, Site, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};

@@ -6,22 +6,14 @@
 
 use super::excerpt;
 use crate::accounts::inbox::erase_messages;
-use crate::comments;
 use crate::comments::comment::Comment;
-use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
-use crate::keys;
 use crate::news::item::News;
-use crate::records;
-use crate::review;
-use crate::site::Site;
-use crate::submissions;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Moment;
-use crate::values::ids::{CommentAddress, UserId};
-use crate::values::moderation::Thing;
 use crate::values::words::counted;
+use crate::values::{CommentAddress, Moment, Thing, UserId};
+use crate::{Error, Refusal, Site, comments, keys, records, review, submissions};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 

@@ -6,7 +6,7 @@ use crate::news::item::News;
 use crate::store_rules::entries::is_entry;
 use crate::store_rules::{Claims, Subject, claims, rules};
 use crate::timelines::tweets::Tweet;
-use crate::values::moderation::Thing;
+use crate::values::Thing;
 use tidings_keyspace::Hash;
 
 rules! { pub(crate) RULES:

@@ -1,24 +1,15 @@
 //! Removing a deactivated account from everything that it is in: its followings, its
 //! followers, its tweets, its inbox and its subscriptions.
 
-use crate::accounts::invitations;
-use crate::accounts::message_threads;
 use crate::accounts::users::forget_removed;
-use crate::action::Decision;
-use crate::error::Error;
-use crate::flags;
+use crate::accounts::{invitations, message_threads};
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
-use crate::keys;
 use crate::news::subscriptions;
-use crate::site::Site;
 use crate::timelines::apart::Apart;
-use crate::timelines::follows;
 use crate::timelines::homes::{self, HOME_AT, Home};
-use crate::timelines::{floors, stored, versions};
-use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
-use crate::values::moderation::Thing;
-use crate::values::withheld::Withheld;
+use crate::timelines::{floors, follows, stored, versions};
+use crate::values::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK, Thing, TweetId, UserId, Withheld};
+use crate::{Decision, Error, Site, flags, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Unseen posts of a deactivated account that one step looks at.

@@ -12,23 +12,16 @@ use crate::accounts::people::{People, PersonNames};
 use crate::accounts::sessions;
 use crate::accounts::users::User;
 use crate::comments::comment::Comment;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::marks::ThreadMark;
 use crate::news::item::{Direction, News, vote_of};
-use crate::site::Site;
 use crate::sites::{Verdict, votes_on};
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Timestamp;
-use crate::values::flag::Flag;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, MessageThreadId, NewsId, TweetId, UserId};
-use crate::values::limits::{EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS};
-use crate::values::message::StoredMessage;
-use crate::values::moderation::Thing;
 use crate::values::text::printable;
-use crate::values::withheld::WITHHELD;
+use crate::values::{
+    CommentAddress, EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS, Flag,
+    Hostname, MessageThreadId, NewsId, StoredMessage, Thing, Timestamp, TweetId, UserId, WITHHELD,
+};
+use crate::{Error, Site, fields, keys};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::str::FromStr;

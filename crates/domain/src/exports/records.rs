@@ -5,12 +5,10 @@ use crate::accounts::users::User;
 use crate::comments::comment::Comment;
 use crate::news::item::{Direction, News};
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
-use crate::values::preferences::Choice;
-use crate::values::restriction::RestrictionKind;
-use crate::values::withheld::Withheld;
+use crate::values::{
+    Choice, CommentAddress, CommentId, Hostname, MessageThreadId, ModerationId, NewsId, RestrictionKind,
+    Timestamp, TweetId, UserId, Withheld,
+};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tidings_keyspace::Hash;

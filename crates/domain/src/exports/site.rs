@@ -10,23 +10,17 @@ use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::comments::outline::ThreadLines;
 use crate::comments::threads::{self, Thread};
-use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::imports::lines::ArchivedVotes;
 use crate::items::{self, Item};
-use crate::keys;
 use crate::numbered::{
     self, ItemContent, ItemState, NumberedComment, NumberedItem, NumberedPerson, NumberedStory,
 };
-use crate::site::Site;
 use crate::sites::VoteTotals;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::limits::EXPORT_CHUNK;
-use crate::values::preferences::CommentOrder;
-use crate::values::topic::Topics;
-use crate::values::withheld::Withheld;
+use crate::values::{
+    CommentAddress, CommentId, CommentOrder, EXPORT_CHUNK, Hostname, ItemNumber, NewsId, Timestamp, Topics,
+    UserId, Withheld,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use strum::{EnumIter, IntoStaticStr};

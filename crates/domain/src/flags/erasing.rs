@@ -1,13 +1,8 @@
 //! Flags go with what they are about, with the people who flagged, and their notes with an erasure.
 
 use super::of_thing::{REJECTED, UPHELD};
-use crate::error::Error;
-use crate::keys;
-use crate::review;
-use crate::site::Site;
-use crate::values::flag::Flag;
-use crate::values::ids::UserId;
-use crate::values::moderation::Thing;
+use crate::values::{Flag, Thing, UserId};
+use crate::{Error, Site, keys, review};
 use tidings_keyspace::{Batch, read};
 
 /// Adds to a batch that a person's flag of a thing has no note. Rounds: 1.

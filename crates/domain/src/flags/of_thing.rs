@@ -1,14 +1,12 @@
 //! The flags of one thing, and its row in the review queue.
 
-use crate::fields;
 use crate::hooks::{self, Event};
-use crate::keys;
 use crate::review::{self, QueuePlace};
-use crate::values::clock::Timestamp;
-use crate::values::flag::{Flag, FlagReason, FlagVerdict, Weight};
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::{QUEUE_FLAGS, QUEUE_NOTES, STORED_OUTCOMES};
-use crate::values::moderation::Thing;
+use crate::values::{
+    Flag, FlagReason, FlagVerdict, ModerationId, QUEUE_FLAGS, QUEUE_NOTES, STORED_OUTCOMES, Thing, Timestamp,
+    UserId, Weight,
+};
+use crate::{fields, keys};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -252,7 +250,7 @@ fn has_its_note(batch: &mut Batch, key: &str, person: UserId, flag: &Flag) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::flag::Weight;
+    use crate::values::Weight;
     use tidings_keyspace::Store;
 
     const NOW: Timestamp = Timestamp(1_700_000_000);

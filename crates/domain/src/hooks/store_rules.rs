@@ -3,8 +3,7 @@
 use crate::hooks::{Event, HookMessage};
 use crate::keys::{self, families};
 use crate::store_rules::{At, Form, Noun, Place, Remove, form, is, refers, rules};
-use crate::values::hook::{Hook, HookResult};
-use crate::values::ids::HookId;
+use crate::values::{Hook, HookId, HookResult};
 
 rules! { pub(crate) RULES:
     "a webhook can be read" =>

@@ -9,21 +9,15 @@ use super::{ImportedLink, ImportedStory, write_link};
 use crate::articles::topics;
 use crate::comments::comment::Comment;
 use crate::draws::{Draw, NEXT_ID, Sequence};
-use crate::error::Error;
-use crate::fields;
 use crate::items::{self, Item};
-use crate::keys;
 use crate::news::item::{LOCKED, News};
-use crate::records;
-use crate::site::{Applied, Site};
 use crate::sites::{Listed, StartingVoters};
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::imported::{ImportSource, ImportedName};
-use crate::values::limits::MAX_COMMENTS_PER_THREAD;
-use crate::values::topic::Topics;
 use crate::values::words::grouped;
+use crate::values::{
+    CommentAddress, CommentId, Hostname, ImportSource, ImportedName, ItemNumber, MAX_COMMENTS_PER_THREAD,
+    NewsId, Timestamp, Topics, UserId,
+};
+use crate::{Applied, Error, Site, fields, keys, records};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, read};
 

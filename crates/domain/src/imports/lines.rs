@@ -4,16 +4,14 @@
 //! members: the text as it was typed, topics, and votes up and down.
 
 use crate::imports::ImportedStory;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
 use crate::values::html::{decoded, markdown_of_html, text_of_html};
-use crate::values::ids::ItemNumber;
-use crate::values::imported::{ImportedName, ImportedVotes, NotAName};
-use crate::values::limits::{MAX_IMPORTED_COUNT, MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE};
-use crate::values::text::{Body, FullName, InputError, TopicSentence, is_unfit_for_line};
-use crate::values::topic::{Topic, Topics};
-use crate::values::urls::{NewsUrl, UrlError};
+use crate::values::text::is_unfit_for_line;
 use crate::values::words::grouped;
+use crate::values::{
+    Body, FullName, Hostname, ImportedName, ImportedVotes, InputError, ItemNumber, MAX_IMPORTED_COUNT,
+    MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE, NewsUrl, NotAName, Timestamp, Topic, TopicSentence, Topics,
+    UrlError,
+};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;

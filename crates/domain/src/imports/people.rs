@@ -3,19 +3,12 @@
 use crate::accounts::names;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA};
 use crate::draws::{Draw, Sequence};
-use crate::error::Error;
-use crate::fields;
 use crate::imports::archive::Archive;
 use crate::imports::lines::ArchivedPerson;
-use crate::keys;
 use crate::news::item::SOURCE;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::imported::{ImportSource, ImportedName};
-use crate::values::lookalikes;
 use crate::values::secrets::random_token;
-use crate::values::text::{Body, FullName, Username};
+use crate::values::{Body, FullName, ImportSource, ImportedName, Timestamp, UserId, Username, lookalikes};
+use crate::{Applied, Error, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 

@@ -6,8 +6,7 @@
 //! members who leave do not move others past the stored position.
 
 use super::Step;
-use crate::values::ids::UserId;
-use crate::values::limits::DELIVERY_CHUNK;
+use crate::values::{DELIVERY_CHUNK, UserId};
 use tidings_keyspace::{Fetch, Order, read};
 
 const AFTER_SCORE: &str = "after_score";

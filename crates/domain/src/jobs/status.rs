@@ -1,12 +1,10 @@
 //! The jobs that this server works on, and the figures of all jobs for the operator.
 
 use super::Job;
-use crate::error::Error;
 use crate::process_state::process_state;
 use crate::queue::{Lane, LaneFigures};
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::limits::MAX_QUEUED_JOBS;
+use crate::values::{MAX_QUEUED_JOBS, Moment};
+use crate::{Error, Site};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,13 +2,10 @@
 //! takes over abandoned jobs.
 
 use super::{Job, JobKind, StepOutcome, do_some_steps, warn_of_unknown_kind};
-use crate::error::Error;
 use crate::jobs::Jobs;
-use crate::keys;
 use crate::queue::{Lane, Lease};
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::limits::JOB_SCAN;
+use crate::values::{JOB_SCAN, Moment};
+use crate::{Error, Site, keys};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, STORE_NUMBER, USER, USER_RECENT_VOTES};
 use super::kept::{ADDRESSES, Class, LIMITS};
-use crate::values::ids::UserId;
+use crate::values::UserId;
 use crate::values::text_forms::named;
 use crate::values::words::{exactly, grouped};
 use std::sync::LazyLock;

@@ -2,7 +2,7 @@
 //! read from it. The schema says to which class each family of keys belongs.
 
 use super::families::{self, Family};
-use crate::values::rules::Rules;
+use crate::values::Rules;
 use crate::values::words::{counted, span};
 
 /// The seconds of a day.

@@ -2,13 +2,10 @@
 //! user says where the user's own is. They are derived from other lists, so they are made anew.
 
 use super::KEYS_AT_ONCE;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::report::Advance;
-use crate::site::Site;
 use crate::timelines::homes::Home;
-use crate::values::ids::UserId;
+use crate::values::UserId;
+use crate::{Error, Site, fields, keys};
 use tidings_keyspace::{Batch, Expiry, read};
 
 /// Ends all home timelines, if they were moved, and forgets where to. Rounds: 2, and 2 for each 1,000 users.

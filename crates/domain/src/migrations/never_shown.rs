@@ -3,16 +3,13 @@
 
 use super::withdrawn::{Withdrawn, thing_of};
 use crate::comments::comment::Comment;
-use crate::error::Error;
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::report::Advance;
-use crate::site::Site;
 use crate::timelines::tweets::Tweet;
-use crate::values::actions::Action;
-use crate::values::moderation::Thing;
-use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
+use crate::values::{Action, Thing, UNSEEN, WITHHELD, Withheld};
+use crate::{Error, Site};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// Goes over all keys. Rounds: 4 for each 1,000 keys, and 2 for each post that is marked.

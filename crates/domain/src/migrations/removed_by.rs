@@ -3,23 +3,17 @@
 
 use super::withdrawn::{Withdrawn, thing_of};
 use crate::accounts::inbox::BADGE;
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::REMOVED_TEXTS;
+use crate::accounts::users::{DEACTIVATED, REMOVED_TEXTS};
 use crate::comments::comment::Comment;
 use crate::comments::notify::NOTIFY;
-use crate::error::Error;
 use crate::jobs::{self, Job};
 use crate::key_walk::KeyWalk;
-use crate::keys;
 use crate::news::item::News;
 use crate::report::Advance;
-use crate::site::{Site, apply};
+use crate::site::apply;
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Moment;
-use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
-use crate::values::moderation::Thing;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::withheld::Withheld;
+use crate::values::{CommentAddress, Moment, NewsId, REMOVED, RemovedBy, Thing, TweetId, UserId, Withheld};
+use crate::{Error, Site, keys};
 use tidings_keyspace::{Batch, Order, read};
 
 /// Entries that are put back in one batch.

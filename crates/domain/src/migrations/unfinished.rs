@@ -4,11 +4,10 @@
 //! key and goes with the last. No other command and no server uses a store that has it; the same command, begun
 //! again, does. A new store file has the mark from its first moment ([`Filling::first`]).
 
-use crate::error::Error;
-use crate::keys;
 use crate::migrations::{self, StoreState};
-use crate::site::{Applied, apply};
-use crate::values::clock::Timestamp;
+use crate::site::apply;
+use crate::values::Timestamp;
+use crate::{Applied, Error, keys};
 use std::fmt::{self, Display, Formatter};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Store};

@@ -3,9 +3,7 @@
 
 use crate::fields::StoredFields;
 use crate::keys;
-use crate::values::ids::ModerationId;
-use crate::values::moderation::Thing;
-use crate::values::withheld::Withheld;
+use crate::values::{ModerationId, Thing, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 

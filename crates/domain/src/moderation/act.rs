@@ -9,20 +9,13 @@ use super::row::ActedRow;
 use crate::accounts::inbox::Message;
 use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
-use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::contributions::author_of;
 use crate::counts::CountedAction;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::review::WaitingRows;
-use crate::site::Site;
-use crate::values::actions::{Action, Deed};
-use crate::values::clock::Moment;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Reason, Thing};
-use crate::values::text::InputError;
+use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::read;
 
 /// The reason of an action that was asked for by a call without one.

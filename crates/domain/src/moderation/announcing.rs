@@ -4,14 +4,8 @@ use super::act::moderate;
 use super::case::ModerationRequest;
 use crate::accounts::users::{DISMISSED, User};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::keys;
-use crate::site::Site;
-use crate::values::actions::Deed;
-use crate::values::announcement::Announcement;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::ModerationId;
-use crate::values::moderation::{Reason, SitePart, Thing};
+use crate::values::{Announcement, Deed, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
+use crate::{Error, Site, keys};
 use tidings_keyspace::Batch;
 
 /// The reason in the log of an announcement without a text.

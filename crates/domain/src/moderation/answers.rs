@@ -5,12 +5,8 @@ use super::people::told;
 use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::message_threads::{CLOSED_BY, MessageThread, WAITING};
 use crate::accounts::users::User;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::review;
-use crate::values::ids::MessageThreadId;
-use crate::values::limits::MESSAGES_IN_THREAD;
-use crate::values::message::{MessageText, StoredMessage};
+use crate::values::{MESSAGES_IN_THREAD, MessageText, MessageThreadId, StoredMessage};
+use crate::{Error, Refusal, keys, review};
 
 /// A thread that the moderator may answer or close. Rounds: 2.
 async fn thread_to_moderate(case: &Case<'_>, id: MessageThreadId) -> Result<MessageThread, Error> {

@@ -13,16 +13,9 @@ use crate::accounts::roles;
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
 use crate::fields::StoredFields;
-use crate::keys;
-use crate::review;
-use crate::site::Site;
-use crate::values::actions::Action;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{AppealText, Thing};
+use crate::values::{Action, AppealText, ModerationId, Moment, Thing, Timestamp, UserId};
+use crate::{Decision, Error, Refusal, Site, keys, review};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Hash, read};
 

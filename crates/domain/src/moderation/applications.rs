@@ -4,8 +4,7 @@ use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use crate::accounts::applications::{self, Application, REJECTED};
 use crate::accounts::users::DEACTIVATED;
-use crate::error::Error;
-use crate::keys;
+use crate::{Error, keys};
 
 /// Accepts an application: its owner can log in.
 pub(super) async fn approve(case: &Case<'_>, name: &str) -> Result<Effect, Error> {

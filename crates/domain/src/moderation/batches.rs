@@ -7,15 +7,9 @@
 use super::act::undo_line;
 use super::log::{self, Line, PART_OF, UNDONE_BY};
 use crate::accounts::users::User;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::repeats::KeptAnswer;
-use crate::site::Site;
-use crate::values::actions::Action;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::ModerationId;
-use crate::values::moderation::{Reason, SitePart, Thing};
+use crate::values::{Action, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// The line of a batch that is to be written.

@@ -5,15 +5,9 @@ use super::log::Line;
 use super::row::ActedRow;
 use crate::accounts::users::{Role, User};
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
 use crate::jobs::{Job, Jobs};
-use crate::site::Site;
-use crate::values::actions::Deed;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::flag::FlagVerdict;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Reason, Thing};
-use crate::values::withheld::Withheld;
+use crate::values::{Deed, FlagVerdict, ModerationId, Moment, Reason, Thing, Timestamp, UserId, Withheld};
+use crate::{Error, Refusal, Site};
 use tidings_keyspace::{Batch, CheckId};
 
 /// A moderator's request.

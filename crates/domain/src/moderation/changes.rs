@@ -9,21 +9,13 @@ use crate::accounts::applications::REJECTED;
 use crate::accounts::message_threads::CLOSED_BY;
 use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
 use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::keys;
 use crate::news::item::{EDITED, LOCKED, Lock};
-use crate::site::Site;
-use crate::values::actions::Action;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::LOG_LINES_SCANNED;
-use crate::values::moderation::Thing;
-use crate::values::origin_ban::OriginBan;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::restriction::{Restriction, RestrictionKind};
-use crate::values::saved_reason::{SavedReason, SavedReasons};
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{
+    Action, LOG_LINES_SCANNED, ModerationId, OriginBan, REMOVED, RemovedBy, Restriction, RestrictionKind,
+    SavedReason, SavedReasons, Thing, Timestamp, UserId, WITHHELD, Withheld,
+};
+use crate::{Error, Refusal, Site, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};

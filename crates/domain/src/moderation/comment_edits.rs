@@ -5,12 +5,9 @@ use super::changes::{ChangedFact, FactPart};
 use crate::comments::comment::Comment;
 use crate::comments::notify::Reannouncement;
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::post_state::Moderated;
-use crate::records;
-use crate::values::clock::Timestamp;
-use crate::values::text::Body;
+use crate::values::{Body, Timestamp};
+use crate::{Error, Refusal, keys, records};
 use tidings_text::stored_text::StoredText;
 
 /// Replaces the text of a comment. Inboxes follow its mentions, as they do when its author edits it. The line of

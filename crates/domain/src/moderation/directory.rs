@@ -6,28 +6,19 @@
 use super::act::moderate;
 use super::batches::NewBatch;
 use super::case::ModerationRequest;
-use crate::accounts::origins;
 use crate::accounts::people::{People, ids_of};
-use crate::accounts::trust;
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
-use crate::fields;
+use crate::accounts::{origins, trust};
 use crate::flags::decided_flags;
-use crate::keys;
 use crate::repeats::KeptAnswer;
-use crate::site::Site;
 use crate::texts::AccountTags;
-use crate::values::actions::{Action, Deed};
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::day::Day;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::{DIRECTORY_ROWS, NEIGHBOUR_DAYS};
-use crate::values::moderation::{Reason, Thing};
-use crate::values::network::NetworkTag;
-use crate::values::restriction::RestrictionKind;
-use crate::values::rules::TrustRules;
 use crate::values::text_forms::named;
+use crate::values::{
+    Action, DIRECTORY_ROWS, Day, Deed, ModerationId, Moment, NEIGHBOUR_DAYS, NetworkTag, Reason,
+    RestrictionKind, Thing, Timestamp, TrustRules, UserId,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 

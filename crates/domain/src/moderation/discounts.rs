@@ -10,22 +10,16 @@
 //! comes back. A post keeps the vote of its author. Karma is not moved. The votes on
 //! sites follow as with a ban, see [`super::bans`].
 
-use crate::action::Decision;
 use crate::articles::article::{ArticleVote, article_state};
 use crate::comments::comment::Comment;
-use crate::error::Error;
-use crate::fields;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
-use crate::keys;
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
 use crate::news::item::{Direction, News, vote_of};
 use crate::news::ranks::write_rank;
-use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{DISCOUNT_CHUNK, DISCOUNT_WRITES};
-use crate::values::ranking;
-use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::{
+    DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId, ranking,
+};
+use crate::{Decision, Error, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The jobs `discount:<user id>`.

@@ -5,11 +5,9 @@ use super::{
     answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes,
     origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
-use crate::error::Error;
+use crate::Error;
 use crate::identity::{SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::values::actions::Deed;
-use crate::values::moderation::{SitePart, Thing};
-use crate::values::restriction::RestrictionKind;
+use crate::values::{Deed, RestrictionKind, SitePart, Thing};
 use futures_util::future::{BoxFuture, ready};
 
 /// Decides what an action does. On the heap: together, the futures would be too large for the stack.

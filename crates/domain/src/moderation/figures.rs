@@ -2,11 +2,8 @@
 
 use super::log::{self, ShownModerator};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::review;
-use crate::values::actions::Action;
-use crate::values::clock::Timestamp;
-use crate::values::limits::{FIGURES_DAYS, FIGURES_LINES};
+use crate::values::{Action, FIGURES_DAYS, FIGURES_LINES, Timestamp};
+use crate::{Error, review};
 use std::collections::BTreeMap;
 
 /// The queue, and the decisions of the last [`FIGURES_DAYS`] days.

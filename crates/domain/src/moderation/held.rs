@@ -6,13 +6,12 @@ use crate::accounts::users::User;
 use crate::comments::held::CommentPublication;
 use crate::contributions::Contribution;
 use crate::contributions::erasing::ERASE_ALL;
-use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
 use crate::post_state::Moderated;
-use crate::review;
 use crate::submissions::held::Publication;
 use crate::timelines::tweets::{NewTweet, Tweet, TweetDraft};
-use crate::values::withheld::Withheld;
+use crate::values::Withheld;
+use crate::{Error, Refusal, review};
 
 /// Publishes it.
 pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {

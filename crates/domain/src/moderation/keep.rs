@@ -5,12 +5,9 @@ use super::changes::ChangedFact;
 use super::log::Line;
 use crate::comments::comment::Comment;
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
 use crate::news::item::News;
-use crate::values::actions::Action;
-use crate::values::ids::UserId;
-use crate::values::moderation::Thing;
-use crate::values::withheld::Withheld;
+use crate::values::{Action, Thing, UserId, Withheld};
+use crate::{Error, Refusal};
 
 /// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.
 pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {

@@ -9,18 +9,14 @@ pub(super) use self::shown::{moderators_of, since};
 use super::changes::{self, ChangedFact};
 use super::remove_all::POSTS;
 use crate::action::Logging;
-use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::hooks::{self, Event};
-use crate::keys;
 use crate::review::QueuePlace;
-use crate::site::Site;
-use crate::values::actions::{Action, Deed, Undo};
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, ModerationId, UserId};
-use crate::values::moderation::{SitePart, Thing};
 use crate::values::text_forms::{read_text, shown};
-use crate::values::withheld::Withheld;
+use crate::values::{
+    Action, CommentAddress, Deed, ModerationId, SitePart, Thing, Timestamp, Undo, UserId, Withheld,
+};
+use crate::{Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// Stands for the name of somebody who has left long ago. No name has a blank.

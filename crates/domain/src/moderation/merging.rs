@@ -8,12 +8,9 @@ use super::removals::{put_back, withdraw};
 use super::threads::read_story;
 use crate::articles::stories::StoredStory;
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::item::{MERGED, News};
-use crate::values::ids::NewsId;
-use crate::values::limits::MAX_MERGED_STORIES;
-use crate::values::withheld::Withheld;
+use crate::values::{MAX_MERGED_STORIES, NewsId, Withheld};
+use crate::{Error, Refusal, keys};
 
 /// Merges a story into another.
 pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {

@@ -20,18 +20,13 @@ use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::message_threads::{MessageThread, THREAD};
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{Role, User};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::rates::counted::Limited;
 use crate::review::WaitingRows;
-use crate::site::Site;
-use crate::values::actions::Deed;
-use crate::values::clock::Moment;
-use crate::values::ids::{MessageAddress, MessageThreadId, ModerationId};
-use crate::values::limits::{MESSAGE_THREADS, MESSAGES_A_DAY, MESSAGES_IN_THREAD};
-use crate::values::message::{MessageText, StoredMessage};
-use crate::values::moderation::{Reason, Thing};
+use crate::values::{
+    Deed, MESSAGE_THREADS, MESSAGES_A_DAY, MESSAGES_IN_THREAD, MessageAddress, MessageText, MessageThreadId,
+    ModerationId, Moment, Reason, StoredMessage, Thing,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, read};
 

@@ -5,10 +5,8 @@ use crate::accounts::origins::{self, Origins};
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::network::NetworkTag;
+use crate::values::{NetworkTag, Timestamp};
+use crate::{Error, Site};
 use std::net::IpAddr;
 
 /// Where somebody has signed up and posted from lately, as a viewer may know it.

@@ -7,12 +7,9 @@ use super::changes::{ChangedFact, FactPart, PRESENT};
 use super::people::read_person;
 use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::MAX_NOTES;
-use crate::values::text_forms::{AsText, record_text};
+use crate::values::text_forms::record_text;
+use crate::values::{AsText, MAX_NOTES, ModerationId, Timestamp, UserId};
+use crate::{Error, Refusal, keys};
 use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.

@@ -1,13 +1,8 @@
 //! The effects of banning an origin and of lifting the ban.
 
 use super::case::{Case, Effect};
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::values::actions::Hours;
-use crate::values::clock::Timestamp;
-use crate::values::ids::OriginBanId;
-use crate::values::limits::MAX_ORIGIN_BANS;
-use crate::values::origin_ban::{BanScope, BannedOrigin, OriginBan};
+use crate::values::{BanScope, BannedOrigin, Hours, MAX_ORIGIN_BANS, OriginBan, OriginBanId, Timestamp};
+use crate::{Error, Refusal, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// The effect of a ban.

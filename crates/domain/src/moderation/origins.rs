@@ -2,19 +2,13 @@
 
 use super::act::moderate;
 use super::case::ModerationRequest;
-use crate::accounts::origin_bans;
-use crate::accounts::origins;
 use crate::accounts::users::User;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::actions::{Deed, Hours};
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{ModerationId, OriginBanId, UserId};
-use crate::values::limits::STAFF_CHUNK;
-use crate::values::moderation::{Reason, Thing};
-use crate::values::origin_ban::{BanScope, BannedOrigin, OriginBan};
+use crate::accounts::{origin_bans, origins};
+use crate::values::{
+    BanScope, BannedOrigin, Deed, Hours, ModerationId, Moment, OriginBan, OriginBanId, Reason, STAFF_CHUNK,
+    Thing, Timestamp, UserId,
+};
+use crate::{Error, Site, fields, keys};
 use std::net::Ipv4Addr;
 use tidings_keyspace::{Fetch, read};
 

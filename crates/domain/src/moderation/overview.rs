@@ -6,17 +6,14 @@ use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
 use crate::comments::comment::Comment;
 use crate::contributions::excerpt;
-use crate::error::Error;
 use crate::flags::{ThingFlags, decided_flags};
-use crate::keys;
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Timestamp;
-use crate::values::flag::FlagReason;
-use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
-use crate::values::limits::{OVERVIEW_DECISIONS, OVERVIEW_LISTED};
-use crate::values::moderation::Thing;
-use crate::values::withheld::Withheld;
+use crate::values::{
+    CommentAddress, FlagReason, NewsId, OVERVIEW_DECISIONS, OVERVIEW_LISTED, Thing, Timestamp, TweetId,
+    UserId, Withheld,
+};
+use crate::{Error, keys};
 use std::cmp::Reverse;
 use tidings_keyspace::{Fetch, Order, read};
 

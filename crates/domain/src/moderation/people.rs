@@ -5,15 +5,8 @@ use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
 use crate::accounts::roles;
 use crate::accounts::users::{MODERATOR_FLAG, User};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::actions::Hours;
-use crate::values::clock::Timestamp;
-use crate::values::day;
-use crate::values::moderation::Reason;
-use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::{Hours, Reason, Restriction, RestrictionKind, Timestamp, day};
+use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Hash, read};
 
 /// A person as stored.

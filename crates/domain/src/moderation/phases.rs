@@ -1,9 +1,8 @@
 //! The phases of jobs that go through all posts of a person, one kind after the other.
 
 use crate::keys;
-use crate::values::ids::UserId;
-use crate::values::moderation::Thing;
 use crate::values::text_forms::named;
+use crate::values::{Thing, UserId};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// The field of such a job with which posts come next.

@@ -6,13 +6,9 @@ use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
 use crate::accounts::users::{REMOVED_TEXTS, forget_removed};
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::moderation::log::Line;
-use crate::values::actions::Action;
-use crate::values::ids::ModerationId;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::withheld::Withheld;
+use crate::values::{Action, ModerationId, REMOVED, RemovedBy, Withheld};
+use crate::{Error, Refusal, keys};
 use tidings_keyspace::Hash;
 
 /// The decision that removed the texts of a profile.

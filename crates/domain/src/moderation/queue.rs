@@ -7,24 +7,17 @@ use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::{Comment, StoredComment};
 use crate::contributions::{excerpt, shortened};
-use crate::error::Error;
-use crate::fields;
 use crate::flags::ThingFlags;
-use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::News;
 use crate::review::QueuePlace;
 use crate::timelines::tweets::Tweet;
-use crate::values::actions::Action;
-use crate::values::clock::Timestamp;
-use crate::values::flag::{Flag, FlagReason, Weight};
-use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, MessageAddress, UserId};
-use crate::values::limits::QUEUE_TIES;
-use crate::values::message::StoredMessage;
-use crate::values::moderation::Thing;
 use crate::values::text_forms::{codec_of, named, record_text};
-use crate::values::withheld::Withheld;
+use crate::values::{
+    Action, CommentAddress, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing,
+    Timestamp, UserId, Weight, Withheld,
+};
+use crate::{Error, fields, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoStaticStr;

@@ -4,13 +4,9 @@
 
 use crate::accounts::staff;
 use crate::accounts::users::Role;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::review;
-use crate::site::{Applied, Site};
-use crate::values::clock::{Moment, Timestamp};
 use crate::values::words::{counted, span};
+use crate::values::{Moment, Timestamp};
+use crate::{Applied, Error, Site, fields, keys, review};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 

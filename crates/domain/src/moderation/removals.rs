@@ -4,11 +4,9 @@ use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use super::log;
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
 use crate::news::item::News;
-use crate::values::ids::ModerationId;
-use crate::values::removed_by::RemovedBy;
-use crate::values::withheld::Withheld;
+use crate::values::{ModerationId, RemovedBy, Withheld};
+use crate::{Error, Refusal};
 
 /// Removes a contribution. Readers see that a story or a comment is removed, and why.
 pub(super) async fn remove(case: &Case<'_>) -> Result<Effect, Error> {

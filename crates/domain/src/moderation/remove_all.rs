@@ -9,17 +9,11 @@ use super::log::{COUNT, IN_PROGRESS, Line};
 use super::people::{StoredPerson, read_person};
 use super::phases::{PHASE, Phase};
 use super::profiles::lines_of;
-use crate::action::Decision;
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
-use crate::keys;
-use crate::values::flag::FlagVerdict;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::MAX_REMOVALS_OF_ALL;
-use crate::values::moderation::Thing;
-use crate::values::withheld::Withheld;
+use crate::values::{FlagVerdict, MAX_REMOVALS_OF_ALL, ModerationId, Thing, UserId, Withheld};
+use crate::{Decision, Error, Refusal, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// The jobs `remove_all:<moderation id>`.

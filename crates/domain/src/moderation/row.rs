@@ -4,14 +4,9 @@
 use super::case::{Case, ModerationRequest, SeenRow};
 use super::log::{self, SettledRow};
 use crate::contributions::Contribution;
-use crate::error::{Error, Refusal};
 use crate::flags::ThingFlags;
-use crate::site::Site;
-use crate::values::actions::Deed;
-use crate::values::flag::FlagVerdict;
-use crate::values::ids::ModerationId;
-use crate::values::moderation::Thing;
-use crate::values::withheld::Withheld;
+use crate::values::{Deed, FlagVerdict, ModerationId, Thing, Withheld};
+use crate::{Error, Refusal, Site};
 use tidings_keyspace::Batch;
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.

@@ -1,12 +1,9 @@
 //! The effects of adding and lifting a rule.
 
 use super::case::{Case, Effect};
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::post_rules::PostRules;
-use crate::values::ids::RuleId;
-use crate::values::limits::MAX_RULES;
-use crate::values::post_rule::{Pattern, PatternError, PostRule, RuleEffect};
+use crate::values::{MAX_RULES, Pattern, PatternError, PostRule, RuleEffect, RuleId};
+use crate::{Error, Refusal, keys};
 use tidings_keyspace::read;
 
 /// The effect of adding a rule.

@@ -6,19 +6,14 @@ use crate::accounts::people::People;
 use crate::accounts::users::User;
 use crate::comments::comment::Comment;
 use crate::contributions::excerpt;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::news::item::News;
 use crate::post_rules::{self, CheckedPost, PostRules};
-use crate::site::Site;
 use crate::timelines::tweets::Tweet;
-use crate::values::actions::Deed;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{ModerationId, NewsId, RuleId, TweetId, UserId};
-use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS};
-use crate::values::moderation::{Reason, Thing};
-use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
+use crate::values::{
+    DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, Deed, ModerationId, Moment, NewsId, Pattern, PostRule,
+    Reason, RuleEffect, RuleId, Thing, Timestamp, TweetId, UserId,
+};
+use crate::{Error, Site, fields, keys};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Fetch, Order, read};

@@ -4,13 +4,8 @@ use super::act::moderate;
 use super::case::ModerationRequest;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::site::Site;
-use crate::values::actions::Deed;
-use crate::values::clock::Moment;
-use crate::values::ids::ModerationId;
-use crate::values::moderation::{Reason, SitePart, Thing};
-use crate::values::saved_reason::{ReasonChange, SavedReasons};
+use crate::values::{Deed, ModerationId, Moment, Reason, ReasonChange, SavedReasons, SitePart, Thing};
+use crate::{Error, Site};
 
 /// Changes the reasons. Returns the number of the line in the log.
 ///

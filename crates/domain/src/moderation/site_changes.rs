@@ -3,15 +3,13 @@
 
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart, reason_json};
-use crate::error::{Error, Refusal};
 use crate::identity::{ANNOUNCEMENT, REASONS, SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::keys;
 use crate::news::item::News;
-use crate::values::announcement::Announcement;
-use crate::values::clock::Timestamp;
-use crate::values::limits::MAX_SAVED_REASONS;
-use crate::values::restriction::{Restriction, YoungHold};
-use crate::values::saved_reason::{ReasonChange, SavedReason, SavedReasons};
+use crate::values::{
+    Announcement, MAX_SAVED_REASONS, ReasonChange, Restriction, SavedReason, SavedReasons, Timestamp,
+    YoungHold,
+};
+use crate::{Error, Refusal, keys};
 use tidings_keyspace::{Fetch, read};
 
 /// The effect of another announcement and other pinned stories.

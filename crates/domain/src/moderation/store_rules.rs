@@ -12,14 +12,10 @@ use crate::store_rules::{
     At, Claims, Fault, Form, LINE, Mend, Noun, Person, Place, Remove, RemoveAny, Subject, claims, form, is,
     refers, rules,
 };
-use crate::values::clock::Timestamp;
-use crate::values::flag::Flag;
-use crate::values::ids::{MessageThreadId, ModerationId, OriginBanId, UserId};
-use crate::values::message::StoredMessage;
-use crate::values::moderation::Thing;
-use crate::values::origin_ban::OriginBan;
-use crate::values::restriction::{Restriction, RestrictionKind};
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{
+    Flag, MessageThreadId, ModerationId, OriginBan, OriginBanId, Restriction, RestrictionKind, StoredMessage,
+    Thing, Timestamp, UserId, WITHHELD, Withheld,
+};
 use tidings_keyspace::{Batch, Fetch, read};
 
 rules! { pub(crate) RULES:

@@ -4,17 +4,12 @@ use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use super::threads::read_story;
 use crate::articles::stories::StoredStory;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME};
 use crate::post_state::Moderated;
 use crate::submissions::write_edit;
-use crate::values::clock::Timestamp;
-use crate::values::ids::NewsId;
-use crate::values::text::{Body, Title};
-use crate::values::topic::Topics;
-use crate::values::urls::NewsUrl;
+use crate::values::{Body, NewsId, NewsUrl, Timestamp, Title, Topics};
+use crate::{Error, Refusal, keys};
 
 /// The parts of a story that can be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,12 +3,10 @@
 use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use crate::articles::stories::StoredStory;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::item::{LOCKED, Lock, News};
 use crate::post_state::Moderated;
-use crate::values::ids::NewsId;
-use crate::values::withheld::{Closed, PostKind};
+use crate::values::{Closed, NewsId, PostKind};
+use crate::{Error, Refusal, keys};
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
 pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {

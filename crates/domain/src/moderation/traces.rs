@@ -3,20 +3,12 @@
 
 use super::log::{self, Line};
 use crate::accounts::inbox::erase_messages;
-use crate::action::Decision;
 use crate::contributions::erasing::{NAME, TRACES, place_of};
 use crate::deactivation::leave;
-use crate::error::Error;
-use crate::flags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
-use crate::keys;
 use crate::news::item::ERASED;
-use crate::review;
-use crate::site::Site;
-use crate::values::actions::Action;
-use crate::values::clock::Moment;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::moderation::Thing;
+use crate::values::{Action, Moment, NewsId, Thing, UserId};
+use crate::{Decision, Error, Site, flags, keys, review};
 use std::collections::{BTreeMap, HashMap};
 use tidings_keyspace::{Batch, Fetch, read};
 

@@ -6,12 +6,8 @@
 
 use super::item::Direction;
 use crate::accounts::users::User;
-use crate::error::Refusal;
-use crate::fields;
-use crate::keys;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentId, NewsId, UserId};
-use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::{CommentId, NewsId, Restriction, RestrictionKind, Timestamp, UserId};
+use crate::{Refusal, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, read};

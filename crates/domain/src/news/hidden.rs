@@ -4,11 +4,8 @@
 use super::item::News;
 use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::keys;
-use crate::values::ids::NewsId;
-use crate::values::limits::COUNTED_HIDDEN;
-use crate::values::moderation::Thing;
+use crate::values::{COUNTED_HIDDEN, NewsId, Thing};
+use crate::{Error, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// The stories of the review queue. Those that flags have hidden are there until a moderator looks at them, and come first.

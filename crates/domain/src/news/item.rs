@@ -1,25 +1,18 @@
 //! A news item as stored: the hash `news:<id>`.
 
 use crate::accounts::users::{self, Role};
-use crate::error::Refusal;
-use crate::fields;
-use crate::keys;
 use crate::news::past;
 use crate::post_state::{Moderated, StateFields};
 use crate::records::{Fields, RecordEntries, Stored};
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
-use crate::values::imported::ImportedVotes;
-use crate::values::moderation::Thing;
-use crate::values::ranking;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::rules::RankingRules;
 use crate::values::text::printable;
-use crate::values::text_forms::{AsText, OnOneLine, list_text, record_text};
-use crate::values::topic::Topics;
-use crate::values::urls::NewsUrl;
-use crate::values::withheld::{PostKind, PostState, UNSEEN, WITHHELD, Withheld, is_deleted};
+use crate::values::text_forms::{list_text, record_text};
+use crate::values::withheld::is_deleted;
+use crate::values::{
+    AsText, Hostname, ImportedVotes, ModerationId, NewsId, NewsUrl, NotAnId, OnOneLine, PostKind, PostState,
+    REMOVED, RankingRules, RemovedBy, Thing, Timestamp, Topics, TweetId, UNSEEN, UserId, WITHHELD, Withheld,
+    ranking,
+};
+use crate::{Refusal, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};

@@ -8,7 +8,7 @@ use super::lines::{NewsLine, NewsSummary};
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::seen::{ShownIn, Visible};
 use crate::accounts::visit::Visit;
-use crate::values::withheld::PostState;
+use crate::values::PostState;
 
 /// The marks of a story for its reader, besides the vote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

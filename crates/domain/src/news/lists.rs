@@ -9,15 +9,10 @@ use super::listing;
 use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::news::item::Direction;
 use crate::news::ranks::{self, RankEntry, RankWindow};
-use crate::values::hostname::Hostname;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits;
-use crate::values::withheld::WITHHELD;
+use crate::values::{Hostname, NewsId, UserId, WITHHELD, limits};
+use crate::{Error, Refusal, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, Tracked, read};
 
 crate::cache_kind! {

@@ -4,15 +4,10 @@
 //! also in the list of stories that the user voted up, where Lamer News has it.
 
 use crate::accounts::users::User;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{MAX_HIDDEN, MAX_SAVED};
+use crate::values::{MAX_HIDDEN, MAX_SAVED, NewsId, Timestamp, UserId};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user marks a story.

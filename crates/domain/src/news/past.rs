@@ -11,21 +11,13 @@
 use super::lines;
 use super::lists::{FoundItems, NewsPage, shared_page};
 use crate::accounts::visit::{SharedVisit, Visit};
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::news::item::IMPORTED_VOTES;
 use crate::process_state::process_state;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
-use crate::values::ids::NewsId;
-use crate::values::imported::ImportedVotes;
-use crate::values::limits::{MAX_PAST_STORIES, PAST_CHUNK, PAST_LIST_SECONDS};
-use crate::values::period::Period;
-use crate::values::ranking;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{
+    Day, ImportedVotes, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp, WITHHELD,
+    Withheld, ranking,
+};
+use crate::{Decision, Error, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Reads, read};
 use tokio::sync::Mutex;
@@ -204,7 +196,7 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     async fn site_with(stories: &[(u64, u64, i64)]) -> Site {

@@ -2,16 +2,11 @@
 
 use crate::accounts::users;
 use crate::audit::AUDIT;
-use crate::error::Error;
-use crate::keys;
 use crate::news::item::News;
 use crate::news::past;
 use crate::process_state::process_state;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::ids::NewsId;
-use crate::values::limits;
-use crate::values::rules::RankingRules;
+use crate::values::{NewsId, RankingRules, Timestamp, limits};
+use crate::{Applied, Error, Site, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;

@@ -1,11 +1,10 @@
 //! The page of a site: its votes, and the news that link to it.
 
 use super::lists::{NewsPage, of_host};
+use crate::Error;
 use crate::accounts::visit::Visit;
-use crate::error::Error;
 use crate::sites::{CastVote, History, newer, own_votes};
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
+use crate::values::{Day, Hostname};
 
 /// The content of the page of a site.
 #[derive(Debug)]

@@ -1,11 +1,8 @@
 //! All stories in the order of their submission, for the sitemap.
 
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::values::ids::NewsId;
-use crate::values::withheld::WITHHELD;
+use crate::values::{NewsId, WITHHELD};
+use crate::{Error, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// How many stories are listed. Rounds: 1.

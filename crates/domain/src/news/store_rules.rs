@@ -9,11 +9,7 @@ use crate::store_rules::{
     Claims, Fault, Form, Mend, Person, Place, Remove, STORY, Source, Subject, USER, claims, form, is, refers,
     rules,
 };
-use crate::values::ids::{NewsId, UserId};
-use crate::values::imported::ImportedVotes;
-use crate::values::removed_by::REMOVED;
-use crate::values::withheld::{WITHHELD, Withheld};
-use crate::values::words;
+use crate::values::{ImportedVotes, NewsId, REMOVED, UserId, WITHHELD, Withheld, words};
 use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:

@@ -8,16 +8,10 @@
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
 use crate::cache::MEBIBYTE;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::news::item::News;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::MAX_SUBSCRIPTIONS;
+use crate::values::{MAX_SUBSCRIPTIONS, Moment, NewsId, UserId};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 crate::cache_kind! {

@@ -8,14 +8,10 @@ use super::item::News;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
 use crate::cache::{MEBIBYTE, Shared};
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::marks::{PendingMark, PendingMarks, ThreadMark, WhichMarks};
-use crate::site::{Applied, Site, apply};
-use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::MAX_VISITED_THREADS;
+use crate::site::apply;
+use crate::values::{MAX_VISITED_THREADS, NewsId, Timestamp, UserId};
+use crate::{Applied, Error, Site, fields, keys};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Store, read};
@@ -184,7 +180,7 @@ fn oldest(marks: &BTreeMap<NewsId, ThreadMark>) -> Vec<NewsId> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
 
     #[tokio::test]
     async fn no_visits_are_written_for_an_account_that_is_deactivated_at_the_same_time() {

@@ -4,11 +4,8 @@
 use super::item::{Direction, vote_of};
 use crate::accounts::visit::Visit;
 use crate::cache::{Lookup, MEBIBYTE, PendingValue, Shared, View};
-use crate::error::Error;
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::MAX_CACHED_VOTERS;
+use crate::values::{MAX_CACHED_VOTERS, NewsId, UserId};
+use crate::{Error, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, Tracked, read};
 

@@ -4,7 +4,7 @@ use crate::comments::store_rules::comments_of;
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
 use crate::store_rules::{At, Claims, Fault, Mend, Noun, Person, Place, Subject, claims, refers, rules};
-use crate::values::ids::NewsId;
+use crate::values::NewsId;
 use tidings_keyspace::{Order, read};
 
 rules! { pub(crate) RULES:

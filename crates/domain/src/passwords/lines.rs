@@ -6,9 +6,7 @@
 //! IPv6 address waits in two lines, that of its /64 and that of its /48 ([`ClientNetworks`]).
 
 use crate::passwords::PasswordError;
-use crate::values::ids::UserId;
-use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;
-use crate::values::network::{ClientNetworks, CountedNetwork};
+use crate::values::{ClientNetworks, CountedNetwork, MAX_WAITING_OF_ONE_SOURCE, UserId};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -6,9 +6,7 @@
 //! wait lose theirs. Some places are kept for addresses whose last login was right.
 
 use crate::passwords::{HashingSource, PasswordError};
-use crate::values::ids::UserId;
-use crate::values::limits::{KEPT_SHARE_OF_PASSWORDS, NETWORK_SHARE_OF_PASSWORDS};
-use crate::values::network::Network;
+use crate::values::{KEPT_SHARE_OF_PASSWORDS, NETWORK_SHARE_OF_PASSWORDS, Network, UserId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;

@@ -4,8 +4,8 @@ use super::lines::{HashingSource, Lines, Turn};
 use super::places::{Asker, Places};
 use super::{PasswordError, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
-use crate::values::limits::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
 use crate::values::rates::subscriber;
+use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -239,7 +239,7 @@ async fn run<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;
+    use crate::values::MAX_WAITING_OF_ONE_SOURCE;
     use futures_util::FutureExt;
     use std::net::Ipv4Addr;
     use std::sync::mpsc;

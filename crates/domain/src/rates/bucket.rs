@@ -1,8 +1,7 @@
 //! The decision about one token bucket, by `governor`. It is a function of numbers: where
 //! the state of the bucket is kept is not its business.
 
-use crate::values::clock::Moment;
-use crate::values::rates::Rate;
+use crate::values::{Moment, Rate};
 use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;

@@ -4,21 +4,13 @@
 //! The servers of one store share them, and they need no clock but the store's. A count that cannot be read is over its
 //! limit until it expires.
 
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::UserId;
-use crate::values::limits::{
-    FOLLOW_NOTICE_SECONDS, GUESSES_OF_ACCOUNT, GUESSES_SECONDS, MAX_DAILY_CONFIRMATIONS,
-    MAX_DAILY_INVITATION_MAILS, MAX_DAILY_MAILS, MAX_DAILY_NOTICES, MAX_FAILED_LOGINS_OF_PAIR,
-    MAX_WRONG_CODES, MESSAGES_A_DAY, NETWORK_SIGNUPS_SECONDS, OWNER_TOLD_SECONDS, SIGNUP_BURST_SECONDS,
-    WRONG_CODES_SECONDS,
+use crate::values::{
+    CountedNetwork, FOLLOW_NOTICE_SECONDS, GUESSES_OF_ACCOUNT, GUESSES_SECONDS, LimitRules,
+    MAX_DAILY_CONFIRMATIONS, MAX_DAILY_INVITATION_MAILS, MAX_DAILY_MAILS, MAX_DAILY_NOTICES,
+    MAX_FAILED_LOGINS_OF_PAIR, MAX_WRONG_CODES, MESSAGES_A_DAY, NETWORK_SIGNUPS_SECONDS, Network,
+    OWNER_TOLD_SECONDS, Rules, SIGNUP_BURST_SECONDS, TypedName, UserId, WRONG_CODES_SECONDS,
 };
-use crate::values::network::{CountedNetwork, Network};
-use crate::values::rules::{LimitRules, Rules};
-use crate::values::secrets::TypedName;
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, read};
@@ -281,7 +273,7 @@ impl Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::rules::RateRules;
+    use crate::values::RateRules;
 
     fn bucket(most: u64, seconds: u64, left: u64) -> Counted {
         let limit =

@@ -2,9 +2,7 @@
 
 use super::bucket::{self, FullAt};
 use super::{Bucket, RequestSource, Spent};
-use crate::values::clock::Moment;
-use crate::values::limits::MAX_RATED_SOURCES;
-use crate::values::rates::RatedAction;
+use crate::values::{MAX_RATED_SOURCES, Moment, RatedAction};
 use quick_cache::sync::Cache;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -115,8 +113,7 @@ impl Default for LocalBuckets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::network::CountedNetwork;
-    use crate::values::rates::Rate;
+    use crate::values::{CountedNetwork, Rate};
     use std::net::Ipv4Addr;
 
     const NOW: Moment = Moment(1_800_000_000_000);

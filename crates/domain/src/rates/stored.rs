@@ -2,12 +2,8 @@
 
 use super::bucket::{self, FullAt};
 use super::{Bucket, RequestSource, Spent};
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
+use crate::values::Moment;
+use crate::{Decision, Error, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 

@@ -1,6 +1,6 @@
 //! The answer of an action, as the short text that is stored for its request.
 
-use crate::values::ids::{
+use crate::values::{
     CommentAddress, CommentId, HookId, MessageAddress, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
 };
 

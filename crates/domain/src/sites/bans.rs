@@ -16,16 +16,9 @@ use super::settings::{demand_administrator, note};
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
-use crate::action::Decision;
 use crate::audit::AUDIT;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::limits::BAN_CHUNK;
-use crate::values::voter_id::VoterId;
+use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId};
+use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
 use serde_json::Value;
 use tidings_keyspace::{Batch, Hash, Order, read};
 
@@ -331,7 +324,7 @@ mod tests {
     use crate::accounts::visit::Visit;
     use crate::passwords::PasswordWorker;
     use crate::sites::{self, SiteVote, Verdict, VoteTotals};
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
     use tidings_keyspace::Store;

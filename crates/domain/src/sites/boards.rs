@@ -5,14 +5,11 @@ use super::tally::figures;
 use super::twice::{day_fields, days_twice};
 use super::{BAD_SUM, GOOD_SUM, Score, SiteVotes, VoteTotals};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::keys;
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
-use crate::values::limits::{
-    CONTROVERSIAL_MINORITY, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
-};
 use crate::values::text_forms::named;
+use crate::values::{
+    CONTROVERSIAL_MINORITY, Day, Hostname, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
+};
+use crate::{Error, keys};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use strum::{EnumIter, EnumString, IntoStaticStr};

@@ -1,15 +1,10 @@
 //! A vote on a site as stored, and where it came from.
 
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::values::clock::Timestamp;
 use crate::values::day::{parse_moment, written};
-use crate::values::hostname::Hostname;
-use crate::values::network::Network;
 use crate::values::text_forms::{codec_of, read_text, record_text, shown};
-use crate::values::voter_id::VoterId;
+use crate::values::{Hostname, Network, Timestamp, VoterId};
+use crate::{Error, fields, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// A vote on a site.

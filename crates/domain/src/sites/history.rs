@@ -4,11 +4,8 @@ use super::score::{Score, Shortage, SiteVotes};
 use super::tally::{VoteTotals, figures};
 use super::twice::{day_fields, days_twice};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::keys;
-use crate::site::Site;
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
+use crate::values::{Day, Hostname};
+use crate::{Error, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, read};
 

@@ -6,14 +6,8 @@ use super::settings::demand_administrator;
 use super::tally::whole;
 use super::voting::is_banned;
 use crate::accounts::users::User;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
-use crate::values::limits::{AUDIT_LINES, MAX_VOTER_VOTES, TOP_VOTERS};
-use crate::values::voter_id::VoterId;
+use crate::values::{AUDIT_LINES, Day, Hostname, MAX_VOTER_VOTES, TOP_VOTERS, Timestamp, VoterId};
+use crate::{Error, Refusal, Site, keys};
 use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// A voter, as administrators see it.

@@ -1,12 +1,8 @@
 //! The votes that one network has recently brought on one host. A voter is only a UUID, of
 //! which anyone can make any number; networks are harder to come by. Voters with accounts count apart.
 
-use crate::fields;
-use crate::keys;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::network::Network;
-use crate::values::voter_id::VoterId;
+use crate::values::{Hostname, Network, Timestamp, VoterId};
+use crate::{fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 

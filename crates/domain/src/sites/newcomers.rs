@@ -6,11 +6,9 @@
 //! `limits.new_hosts_of_site_per_day`). When the site has got as many, voters with accounts and
 //! networks that have brought nothing yet still vote.
 
-use crate::error::Refusal;
-use crate::keys;
 use crate::rates::counted::{Counted, Limited};
-use crate::values::network::{ClientNetworks, Network};
-use crate::values::rules::Rules;
+use crate::values::{ClientNetworks, Network, Rules};
+use crate::{Refusal, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};

@@ -3,13 +3,9 @@
 use super::tally::VoteTotals;
 use super::twice::{FIGURES, TWICE};
 use crate::accounts::visit::Visit;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::limits::SITE_SCORE_ACCOUNTS;
-use crate::values::rules::LimitRules;
 use crate::values::text_forms::named;
+use crate::values::{HashPrefix, Hostname, LimitRules, SITE_SCORE_ACCOUNTS};
+use crate::{Error, fields, keys};
 use strum::IntoStaticStr;
 use tidings_keyspace::{Fetch, read};
 

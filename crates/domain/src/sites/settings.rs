@@ -4,12 +4,9 @@
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::Timestamp;
 use crate::values::secrets::random_token;
+use crate::{Error, Refusal, Site, fields, keys};
 use serde_json::{Map, Value};
 use tidings_keyspace::{Batch, Fetch, read};
 

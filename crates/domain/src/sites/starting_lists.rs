@@ -9,15 +9,8 @@ use super::cast_vote::{StoredVote, TracedVote, delete_vote};
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, forget_host, write_voter};
 use super::{CastVote, Verdict};
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::limits::MAX_IMPORTED_SITE_VOTES;
-use crate::values::voter_id::VoterId;
+use crate::values::{Hostname, MAX_IMPORTED_SITE_VOTES, Timestamp, VoterId};
+use crate::{Applied, Decision, Error, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 /// A line of a starting list.

@@ -5,18 +5,14 @@ use super::BAN_FIELDS;
 use super::cast_vote::{CastVote, TracedVote, VoteOrigin};
 use super::tally::{NetworkVotes, Tally, score, whole as as_whole};
 use super::twice::{FIGURES, StoredNames, TWICE, WrongFigure};
-use crate::error::Error;
 use crate::keys::{self, families};
-use crate::site::Site;
 use crate::store_rules::claims::{counter_fault, number, score_fault, whole};
 use crate::store_rules::{
     At, Claims, Fault, Form, Found, Mend, Noun, Person, Place, Remove, RemoveAny, Source, Subject, USER,
     VOTER, claims, form, is, refers, rounds, rules,
 };
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
-use crate::values::voter_id::VoterId;
+use crate::values::{Day, Hostname, Timestamp, VoterId};
+use crate::{Error, Site};
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Write, read};

@@ -3,14 +3,8 @@
 
 use super::cast_vote::TracedVote;
 use super::twice::{Twice, same_network};
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
-use crate::values::network::Network;
-use crate::values::voter_id::VoterId;
+use crate::values::{Day, Hostname, Network, VoterId};
+use crate::{Error, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, read};
 

@@ -6,18 +6,12 @@
 
 use super::cast_vote::{CastVote, StoredVote, TracedVote};
 use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteTotals, beyond_the_first};
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families};
 use crate::report::Advance;
-use crate::site::Site;
 use crate::sites::bans::{BAN_FIELDS, finish_bans};
-use crate::values::day::Day;
-use crate::values::hostname::Hostname;
-use crate::values::network::Network;
-use crate::values::voter_id::VoterId;
+use crate::values::{Day, Hostname, Network, VoterId};
+use crate::{Decision, Error, Site, fields};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Hash, read};
 

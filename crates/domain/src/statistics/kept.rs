@@ -3,13 +3,8 @@
 
 use crate::accounts::visit::Visit;
 use crate::activity::{Answered, Figures, Unkept};
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::day::{Day, Hour};
-use crate::values::limits::{CHART_DAYS, CHART_HOURS};
+use crate::values::{CHART_DAYS, CHART_HOURS, Day, Hour, Timestamp};
+use crate::{Error, Site, fields, keys};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, read};
@@ -126,7 +121,7 @@ mod tests {
     use crate::activity::ActionCounters;
     use crate::counts::CountedAction;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use tidings_keyspace::{EngineClock, Expiry, Store, StoreOptions};

@@ -3,7 +3,7 @@
 use crate::keys;
 use crate::keys::families::{self, Cap, Family, Full, Holds};
 use crate::store_rules::{Claims, Fault, Mend, Rule, Source, Subject, SubjectItem, claims};
-use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
+use crate::values::{INBOX_OVERFLOW, INBOX_SIZE};
 use std::sync::LazyLock;
 use tidings_keyspace::{Batch, read};
 

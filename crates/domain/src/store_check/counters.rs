@@ -1,15 +1,12 @@
 //! Counters that draw ids: none may be below an id that is in use.
 
-use crate::error::Error;
-use crate::keys::{
-    self,
-    families::{self, Family},
-};
-use crate::site::Site;
+use crate::keys;
+use crate::keys::families::{self, Family};
 use crate::store_rules::claims::{Fault, Found, Mend};
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::Subject;
-use crate::values::ids::UserId;
+use crate::values::UserId;
+use crate::{Error, Site};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answer, Batch, Fetch, read};
 

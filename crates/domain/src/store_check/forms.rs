@@ -9,10 +9,7 @@ use crate::marks::ThreadMark;
 use crate::queue::StoredLease;
 use crate::store_rules::forms::Form::{Field, Member, Text};
 use crate::store_rules::{Noun, Person, Place, form, is, refers, rules};
-use crate::values::identity::TagOrigin;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::MAX_TOPIC_SENTENCE;
-use crate::values::topic::Topic;
+use crate::values::{MAX_TOPIC_SENTENCE, NewsId, TagOrigin, Topic, UserId};
 
 rules! { pub(super) RULES:
     "a value has its form" =>

@@ -3,13 +3,11 @@
 use super::readable;
 use crate::accounts::{inbox, session_store};
 use crate::articles::repair;
-use crate::error::Error;
 use crate::items::{self, Item as SiteItem};
-use crate::site::{Applied, Site};
 use crate::store_rules::claims::{Fault, Mend};
 use crate::timelines::check::HomeCheck;
-use crate::values::clock::Moment;
-use crate::values::ids::NewsId;
+use crate::values::{Moment, NewsId};
+use crate::{Applied, Error, Site};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// Articles that are read together.

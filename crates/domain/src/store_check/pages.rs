@@ -1,9 +1,9 @@
 //! Pages of keys with what they hold, which are read a little ahead of the walk that takes them.
 
+use crate::Site;
 use crate::keys::families::{self, Family, Holds};
-use crate::site::Site;
 use crate::store_rules::subject::{CheckedSite, Subject};
-use crate::values::clock::Moment;
+use crate::values::Moment;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_keyspace::{Answer, Fetch, KeyspaceError, Order, Read, Store, read};

@@ -4,7 +4,7 @@ use super::claims::Claims;
 use super::subject::Subject;
 use crate::keys::families;
 use crate::records::{AsRead, RecordEntries, Stored};
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{WITHHELD, Withheld};
 use tidings_keyspace::{Batch, Hash, read};
 
 /// Claims that lists have the entries of a record, which is a field of the subject or all of it. All further claims about

@@ -2,7 +2,7 @@
 
 use super::claims::Claims;
 use super::subject::Subject;
-use crate::values::ids::UserId;
+use crate::values::UserId;
 use std::str::FromStr;
 
 /// A form that a value has.

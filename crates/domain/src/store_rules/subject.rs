@@ -1,7 +1,7 @@
 //! The subject of a rule: a key as a whole, its value, or one member of it.
 
 use crate::keys::families::Family;
-use crate::values::clock::Moment;
+use crate::values::Moment;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;

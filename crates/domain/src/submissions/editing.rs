@@ -3,25 +3,17 @@
 use super::{Submission, SubmissionContent, Submitted, url_guards};
 use crate::accounts::users::User;
 use crate::accounts::{admission, trust};
-use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::stories::StoredStory;
 use crate::articles::topics::KnownTopics;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
-use crate::error::{Error, Refusal};
-use crate::keys;
 use crate::news::item::News;
 use crate::records::AsRead;
-use crate::review;
-use crate::site::Site;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Moment;
-use crate::values::ids::NewsId;
-use crate::values::moderation::Thing;
-use crate::values::topic::Topics;
-use crate::values::withheld::Withheld;
+use crate::values::{Moment, NewsId, Thing, Topics, Withheld};
+use crate::{Decision, Error, Refusal, Site, keys, review};
 use tidings_keyspace::Batch;
 
 /// Changes title, content and topics of an item.

@@ -2,12 +2,10 @@
 
 use super::{read_announcement, url_guards};
 use crate::articles::stories::StoredStory;
-use crate::error::{Error, Refusal};
 use crate::news::item::News;
-use crate::site::Site;
 use crate::timelines::stored as tweets;
-use crate::values::clock::Moment;
-use crate::values::ids::NewsId;
+use crate::values::{Moment, NewsId};
+use crate::{Error, Refusal, Site};
 use tidings_keyspace::Batch;
 
 /// Adds to a batch that a story is erased, whatever its state. The tweet that announces it is deleted. Returns the story

@@ -8,20 +8,13 @@ use crate::articles::topics::KnownTopics;
 use crate::comments::comment::Comment;
 use crate::comments::held::write_published;
 use crate::comments::notify::CommentNotice;
-use crate::error::Error;
 use crate::hooks::{self, Event};
-use crate::keys;
 use crate::news::item::News;
 use crate::post_state::Moderated;
 use crate::records::AsRead;
-use crate::review;
-use crate::site::Site;
 use crate::timelines::tweets::TweetDraft;
-use crate::values::clock::Moment;
-use crate::values::ids::{CommentAddress, CommentId};
-use crate::values::moderation::Thing;
-use crate::values::topic::Topic;
-use crate::values::withheld::Withheld;
+use crate::values::{CommentAddress, CommentId, Moment, Thing, Topic, Withheld};
+use crate::{Error, Site, keys, review};
 use tidings_keyspace::{Batch, CheckId};
 
 /// The comment that waits with its story.

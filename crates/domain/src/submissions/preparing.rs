@@ -4,16 +4,10 @@
 use super::url_guards;
 use crate::accounts::actor::Actor;
 use crate::accounts::trust;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
 use crate::news::item::News;
 use crate::rates::{self, RatedAccount};
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::NewsId;
-use crate::values::rates::RatedAction;
-use crate::values::urls::NewsUrl;
+use crate::values::{Moment, NewsId, NewsUrl, RatedAction};
+use crate::{Error, Site, fields, keys};
 use tidings_keyspace::read;
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.

@@ -3,15 +3,9 @@
 //! A guard gives way where the person may not read the story. So removing a story and putting it back touch no guard.
 
 use crate::accounts::users::User;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::news::item::News;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::NewsId;
-use crate::values::urls::NewsUrl;
-use crate::values::withheld::Closed;
+use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 

@@ -11,11 +11,9 @@
 //!
 //! The author's own tweets are not in it; they are merged when the author reads.
 
-use crate::error::Error;
 use crate::home_servers::HomeServer;
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::{TweetId, UserId};
+use crate::values::{TweetId, UserId};
+use crate::{Error, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Addition, SetPart, SetRead};
 

@@ -6,15 +6,10 @@
 
 use crate::accounts::actor::Actor;
 use crate::accounts::mentioned::user_named;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
 use crate::timelines::follows::{self, write_unfollow};
 use crate::timelines::versions::{note_followings_change, note_lost_follower};
-use crate::values::clock::Moment;
-use crate::values::limits::MAX_BLOCKS;
-use crate::values::rates::RatedAction;
+use crate::values::{MAX_BLOCKS, Moment, RatedAction};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 5.

@@ -5,18 +5,14 @@
 //! Differences that a waiting job will remove are ignored.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::error::Error;
-use crate::fields;
 use crate::jobs::{self, Job};
-use crate::keys;
-use crate::site::{Applied, Site};
 use crate::timelines::apart::Apart;
 use crate::timelines::home_jobs::{clear, deliver, rebuild};
 use crate::timelines::homes::{self, Home, Whole};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{TweetId, UserId};
+use crate::values::{Moment, Timestamp, TweetId, UserId};
+use crate::{Applied, Error, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

@@ -1,7 +1,7 @@
 //! The floors of home timelines, `timeline:floors`: the score down to which each is complete.
 
 use crate::keys;
-use crate::values::ids::UserId;
+use crate::values::UserId;
 use tidings_keyspace::Batch;
 
 /// The floor of a timeline that is being made.

@@ -6,25 +6,18 @@ use crate::accounts::mentioned::user_named;
 use crate::accounts::people::People;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::counts::CountedAction;
-use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job, JobKind, Jobs};
-use crate::keys;
 use crate::rates::counted::Limited;
-use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::floors;
 use crate::timelines::home_jobs::{clear, rebuild};
 use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::merge::Merge;
 use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_lost_follower};
-use crate::values::clock::Moment;
-use crate::values::cursor::{Cursor, Window};
-use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
-use crate::values::rates::RatedAction;
+use crate::values::{Cursor, FOLLOW_BACKFILL, MAX_FOLLOWINGS, Moment, RatedAction, TweetId, UserId, Window};
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.

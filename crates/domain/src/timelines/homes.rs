@@ -9,16 +9,10 @@
 //! timelines ([`Apart`]), or nowhere. Whoever passes a reader over ends what is elsewhere, in the batch that passes
 //! the reader over. So a timeline to which the store points lacks nothing, wherever the settings pointed meanwhile.
 
-use crate::error::Error;
-use crate::keys;
-use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::merge::Merge;
-use crate::values::cursor::Window;
-use crate::values::ids::{TweetId, UserId};
-use crate::values::limits;
-use crate::values::rules::TimelineRules;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{TimelineRules, TweetId, UserId, WITHHELD, Window, Withheld, limits};
+use crate::{Error, Site, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Bound, Fetch, Order, SetPart, read};
 

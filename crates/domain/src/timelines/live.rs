@@ -5,12 +5,9 @@
 //! the author.
 
 use crate::accounts::avoidance::Avoidance;
-use crate::error::Error;
-use crate::keys;
-use crate::site::Site;
-use crate::values::cursor::{Cursor, PlainTime};
-use crate::values::ids::{TweetId, UserId};
 use crate::values::text_forms::record_text;
+use crate::values::{Cursor, PlainTime, TweetId, UserId};
+use crate::{Error, Site, keys};
 use tidings_keyspace::{Fetch, read};
 
 /// The channel of these messages.

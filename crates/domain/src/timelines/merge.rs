@@ -4,7 +4,7 @@
 //! list. While unread entries of a list could be among the newest, another round continues
 //! that list. If all entries have different times, one round is enough.
 
-use crate::values::cursor::{Cursor, Window};
+use crate::values::{Cursor, Window};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// Extra entries read from each list, for ties at the end of the page.

@@ -24,19 +24,14 @@ use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::seen::{Seen, ShownIn, Viewed};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
 use crate::timelines::apart::{Apart, HomePart};
 use crate::timelines::floors;
 use crate::timelines::home_jobs::rebuild;
 use crate::timelines::homes::{Home, authors, followings};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::cursor::{Cursor, Window};
-use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::{MAX_PAGE, TIMELINE_REFILLS};
+use crate::values::{Cursor, MAX_PAGE, Moment, TIMELINE_REFILLS, Timestamp, TweetId, UserId, Window};
+use crate::{Error, Refusal, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Tracked, read};
 
@@ -427,11 +422,10 @@ pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Site;
     use crate::passwords::PasswordWorker;
-    use crate::site::Site;
     use crate::timelines::lines::Tweets;
-    use crate::values::clock::Timestamp;
-    use crate::values::rules::Rules;
+    use crate::values::{Rules, Timestamp};
     use tidings_keyspace::{Batch, Store};
 
     #[tokio::test]

@@ -1,9 +1,7 @@
 //! Rules of tweets, timelines and follows.
 
-use crate::error::Error;
 use crate::keys::{self, families};
 use crate::records::AsRead;
-use crate::site::Site;
 use crate::store_rules::claims::score_fault;
 use crate::store_rules::entries::{demand, is_entry};
 use crate::store_rules::{
@@ -12,9 +10,8 @@ use crate::store_rules::{
 };
 use crate::timelines::check::HomeCheck;
 use crate::timelines::tweets::Tweet;
-use crate::values::ids::{TweetId, UserId};
-use crate::values::removed_by::REMOVED;
-use crate::values::withheld::WITHHELD;
+use crate::values::{REMOVED, TweetId, UserId, WITHHELD};
+use crate::{Error, Site};
 use futures_util::future::BoxFuture;
 use tidings_keyspace::{Batch, Expiry, Hash, read};
 

@@ -3,18 +3,14 @@
 //!
 //! Home timelines and mentions keep a tweet that is removed or deleted, where nobody is shown it.
 
-use crate::keys;
 use crate::post_state::{Moderated, StateFields, may_be_unseen};
 use crate::records::{self, AsRead, Fields, RecordEntries, Stored};
 use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::remove_from_home;
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
-use crate::values::ids::TweetId;
-use crate::values::moderation::Thing;
-use crate::values::removed_by::REMOVED;
-use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
-use crate::{jobs, review};
+use crate::values::{REMOVED, Thing, TweetId, UNSEEN, WITHHELD, Withheld};
+use crate::{jobs, keys, review};
 use tidings_keyspace::{Batch, Fetch, read};
 
 impl Moderated for Tweet {

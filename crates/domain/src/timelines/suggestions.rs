@@ -3,15 +3,12 @@
 use crate::accounts::people::People;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
-use crate::error::Error;
-use crate::keys;
 use crate::timelines::follows::Person;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::limits::{
+use crate::values::{
     SUGGESTION_CANDIDATES, SUGGESTION_FIRST_ACCOUNTS, SUGGESTION_FOLLOWINGS, SUGGESTION_FRIENDS,
-    SUGGESTION_KNOWN, SUGGESTION_MOST_FOLLOWED,
+    SUGGESTION_KNOWN, SUGGESTION_MOST_FOLLOWED, Timestamp, UserId,
 };
+use crate::{Error, keys};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Order, Tracked, read};
@@ -160,10 +157,9 @@ fn scored(members: Vec<(String, f64)>) -> impl Iterator<Item = (UserId, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Site;
     use crate::passwords::PasswordWorker;
-    use crate::site::Site;
-    use crate::values::clock::Timestamp;
-    use crate::values::rules::Rules;
+    use crate::values::{Rules, Timestamp};
     use std::sync::Arc;
     use tidings_keyspace::{Batch, Store};
 

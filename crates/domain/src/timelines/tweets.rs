@@ -1,43 +1,34 @@
 //! Tweets: posting and deleting them, and announcing news.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::admission;
 use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::mentioned::{self, users_named};
 use crate::accounts::notified::Notified;
-use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Collapsed, Reader};
 use crate::accounts::seen::{ShownIn, Visible};
 use crate::accounts::users::{DEACTIVATED, User};
-use crate::action::Decision;
+use crate::accounts::{admission, origin_bans};
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::draws::{Draw, Sequence};
-use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::jobs::{self, Job, Jobs};
-use crate::keys;
 use crate::post_rules::CheckedPost;
 use crate::records::{self, AsRead};
 use crate::repeats::KeptAnswer;
-use crate::review;
-use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::{Home, add_to_home, set_pulled};
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::timelines::{live, stored};
-use crate::values::clock::{Moment, NotSeconds};
-use crate::values::ids::{NewsId, TweetId, UserId};
-use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
-use crate::values::moderation::Thing;
-use crate::values::rates::RatedAction;
-use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::text::TweetText;
 use crate::values::text_forms::read_text;
-use crate::values::withheld::{PostKind, PostState, UNSEEN, WITHHELD, Withheld};
+use crate::values::{
+    GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE, Moment, NewsId, NotSeconds, PostKind, PostState, REMOVED,
+    RatedAction, RemovedBy, Thing, TweetId, TweetText, UNSEEN, UserId, WITHHELD, Withheld,
+};
+use crate::{Decision, Error, Refusal, Site, keys, review};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 use tidings_text::stored_text::StoredText;
 

@@ -1,7 +1,7 @@
 //! Counters of a user that tell an action or a job that a list has changed since it was read.
 
 use crate::keys;
-use crate::values::ids::UserId;
+use crate::values::UserId;
 use tidings_keyspace::Batch;
 
 /// The field of a user that counts changes of the user's own timeline. An action that copies

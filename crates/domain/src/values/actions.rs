@@ -1,20 +1,10 @@
 //! The actions of moderators: each is declared once, with the fields that it takes and all facts that follow from it.
 
-use crate::values::announcement::Announcement;
-use crate::values::clock::Timestamp;
-use crate::values::flag::FlagVerdict;
-use crate::values::ids::NewsId;
-use crate::values::limits::MAX_HOURS;
-use crate::values::message::MessageText;
-use crate::values::moderation::Thing;
-use crate::values::origin_ban::{BanScope, BannedOrigin};
-use crate::values::post_rule::{Pattern, RuleEffect};
-use crate::values::restriction::RestrictionKind;
-use crate::values::saved_reason::ReasonChange;
-use crate::values::text::{Body, Title};
 use crate::values::text_forms::shown;
-use crate::values::topic::Topics;
-use crate::values::urls::NewsUrl;
+use crate::values::{
+    Announcement, BanScope, BannedOrigin, Body, FlagVerdict, MAX_HOURS, MessageText, NewsId, NewsUrl,
+    Pattern, ReasonChange, RestrictionKind, RuleEffect, Thing, Timestamp, Title, Topics,
+};
 
 /// How long something lasts: `None` is forever.
 pub type Hours = Option<u64>;

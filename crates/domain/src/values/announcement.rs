@@ -1,10 +1,8 @@
 //! Announcements of administrators: a line above every page, and stories above all others.
 
-use crate::values::clock::Timestamp;
-use crate::values::identity::{IdentityError, parse_address};
-use crate::values::ids::NewsId;
-use crate::values::limits::{MAX_ANNOUNCEMENT, MAX_PINNED};
+use crate::values::identity::parse_address;
 use crate::values::text::line_or_nothing;
+use crate::values::{IdentityError, MAX_ANNOUNCEMENT, MAX_PINNED, NewsId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// An announcement, and the stories that are pinned.

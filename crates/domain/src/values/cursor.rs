@@ -5,7 +5,7 @@
 //! the member, where 9 comes after 10.) A cursor names an entry, so that a page
 //! is the same whatever is added above it meanwhile.
 
-use crate::values::ids::Positive;
+use crate::values::Positive;
 use crate::values::text_forms::{codec_of, record_text};
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
 //! Days and moments as they are stored: UTC, days as dates, moments as
 //! RFC 3339 with whole seconds.
 
-use crate::values::clock::Timestamp;
+use crate::values::Timestamp;
 use crate::values::text_forms::{read_text, shown};
 
 const SECONDS_A_DAY: u64 = 86_400;

@@ -1,8 +1,7 @@
 //! E-mail addresses, checked once where they come in, by the rules of the mailer: what passes can be sent to.
 
-use crate::values::hostname::Hostname;
-use crate::values::limits::MAX_EMAIL;
-use crate::values::text::{InputError, is_visible, refuse_characters, refuse_longer};
+use crate::values::text::{is_visible, refuse_characters, refuse_longer};
+use crate::values::{Hostname, InputError, MAX_EMAIL};
 use email_address::EmailAddress;
 
 /// The most characters of a wrong domain that the error repeats.

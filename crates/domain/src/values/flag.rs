@@ -1,11 +1,8 @@
 //! Flags: how readers ask moderators to look at something, and how much each flag weighs.
 
-use crate::values::clock::Timestamp;
-use crate::values::ids::ModerationId;
-use crate::values::limits::MAX_FLAG_NOTE;
-use crate::values::moderation::Thing;
-use crate::values::text::{InputError, lines};
-use crate::values::text_forms::{AsText, OrZero, named, read_text, record_text, shown};
+use crate::values::text::lines;
+use crate::values::text_forms::{named, read_text, record_text, shown};
+use crate::values::{AsText, InputError, MAX_FLAG_NOTE, ModerationId, OrZero, Thing, Timestamp};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why somebody flags something.

@@ -1,7 +1,7 @@
 //! Webhooks: addresses of other servers that are told what happens on the site.
 
-use crate::values::limits::{MAX_HOOK_ADDRESS, MAX_HOOK_SECRET, MIN_HOOK_SECRET};
 use crate::values::text_forms::named;
+use crate::values::{MAX_HOOK_ADDRESS, MAX_HOOK_SECRET, MIN_HOOK_SECRET};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

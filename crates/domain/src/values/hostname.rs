@@ -1,9 +1,9 @@
 //! The name of a web site: what can be voted on, and when two names are the same.
 
-use crate::values::limits::{
+use crate::values::text_forms::read_text;
+use crate::values::{
     MAX_HASH_PREFIX, MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_SHOWN_HOSTNAME, MAX_TYPED_HOSTNAME,
 };
-use crate::values::text_forms::read_text;
 use sha2::{Digest, Sha256};
 use std::net::Ipv6Addr;
 

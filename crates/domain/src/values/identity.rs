@@ -1,13 +1,11 @@
 //! How the site presents itself, as administrators type it.
 
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
-use crate::values::limits::{
-    MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED, MAX_SITE_DESCRIPTION,
-    MAX_SITE_NAME, MAX_SITE_TEXT,
-};
-use crate::values::text::{InputError, is_unfit_for_line, is_visible, line_or_nothing, lines};
+use crate::values::text::{is_unfit_for_line, is_visible, line_or_nothing, lines};
 use crate::values::text_forms::{read_text, shown};
+use crate::values::{
+    Day, InputError, MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED,
+    MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use url::Url;
 

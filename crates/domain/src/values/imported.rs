@@ -1,6 +1,6 @@
 //! Data from another site: the name of that site, names of people there, and votes without voters.
 
-use crate::values::limits::USERNAME_MAX;
+use crate::values::USERNAME_MAX;
 use crate::values::text_forms::{read_text, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -4,7 +4,7 @@
 //! The limits that an operator may change are in [`crate::values::rules`] instead. A character is a
 //! Unicode scalar value, as in the original.
 
-use crate::values::rates::Rate;
+use crate::values::Rate;
 
 pub use tidings_text::bounds::{MAX_MARKUP_LEVELS, MAX_SHOWN_TEXT_BYTES};
 pub use tidings_text::mentions::{USERNAME_MAX, USERNAME_MIN};

@@ -1,7 +1,7 @@
 //! The picture of the site, as an administrator sends it: checked by its bytes.
 
-use crate::values::limits::{MAX_LOGO_BYTES, MAX_LOGO_PIXELS};
 use crate::values::text_forms::{codec_of, record_text};
+use crate::values::{MAX_LOGO_BYTES, MAX_LOGO_PIXELS};
 use imagesize::ImageType;
 use sha2::{Digest, Sha256};
 

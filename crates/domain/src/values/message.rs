@@ -1,10 +1,8 @@
 //! Messages between a member and the moderators.
 
-use crate::values::clock::Timestamp;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::MAX_MESSAGE;
-use crate::values::text::{InputError, lines, printable_lines};
-use crate::values::text_forms::{Bit, OrZero, codec_of, record_text};
+use crate::values::text::{lines, printable_lines};
+use crate::values::text_forms::{codec_of, record_text};
+use crate::values::{Bit, InputError, MAX_MESSAGE, ModerationId, OrZero, Timestamp, UserId};
 
 /// The text of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

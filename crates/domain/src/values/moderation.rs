@@ -1,11 +1,11 @@
 //! The things that moderators act on, and the texts that go with their actions.
 
-use crate::values::ids::{
-    CommentAddress, MessageThreadId, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
-};
-use crate::values::limits::{LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_REASON};
-use crate::values::text::{InputError, is_visible, lines};
+use crate::values::text::{is_visible, lines};
 use crate::values::text_forms::{read_text, shown};
+use crate::values::{
+    CommentAddress, InputError, LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_REASON, MessageThreadId,
+    ModerationId, NewsId, OriginBanId, RuleId, TweetId,
+};
 use std::str::FromStr;
 use strum::{EnumString, IntoStaticStr};
 

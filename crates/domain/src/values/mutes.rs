@@ -3,10 +3,9 @@
 //! Words are those of search (`tidings_text::words`). Each is compared as a number, so a text is compared with any
 //! number of muted phrases in one pass, and a title is split only once for all readers.
 
-use crate::values::hostname::Hostname;
-use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
-use crate::values::text::{InputError, line};
+use crate::values::text::line;
 use crate::values::text_forms::named;
+use crate::values::{Hostname, InputError, MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_text::words::{Token, asked_tokens, tokens};
 

@@ -1,11 +1,8 @@
 //! Bans of where people come from: of networks, and of the domains of e-mail addresses.
 
-use crate::values::clock::Timestamp;
-use crate::values::email;
-use crate::values::ids::OriginBanId;
-use crate::values::moderation::Reason;
 use crate::values::mutes::muted_domain;
 use crate::values::text_forms::{named, shown};
+use crate::values::{OriginBanId, Reason, Timestamp, email};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;

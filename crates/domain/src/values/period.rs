@@ -1,8 +1,7 @@
 //! Days and months, UTC: the periods by which the past is listed.
 
-use crate::values::clock::Timestamp;
-use crate::values::day::Day;
 use crate::values::text_forms::{read_text, shown};
+use crate::values::{Day, Timestamp};
 use std::fmt::Display;
 
 /// No month is longer, in days.

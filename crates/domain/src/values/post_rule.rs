@@ -1,11 +1,8 @@
 //! Rules that new posts are checked with: what they look for, and what they do.
 
-use crate::values::hostname::Hostname;
-use crate::values::ids::RuleId;
-use crate::values::limits::{MAX_PATTERN, MAX_REGEX_BYTES};
-use crate::values::moderation::Reason;
-use crate::values::text::{InputError, is_unprintable, is_visible, refuse_characters, refuse_longer};
+use crate::values::text::{is_unprintable, is_visible, refuse_characters, refuse_longer};
 use crate::values::text_forms::{named, shown};
+use crate::values::{Hostname, InputError, MAX_PATTERN, MAX_REGEX_BYTES, Reason, RuleId};
 use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, EnumString, IntoStaticStr};

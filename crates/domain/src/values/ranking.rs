@@ -1,7 +1,6 @@
 //! Score and rank of news: functions of numbers, explained in `docs/ranking.md`.
 
-use crate::values::clock::Timestamp;
-use crate::values::rules::RankingRules;
+use crate::values::{RankingRules, Timestamp};
 
 /// The score of an item: votes up minus votes down, plus a logarithmic bonus
 /// once many have voted. Votes are halved one side at a time, as whole

@@ -153,7 +153,8 @@ read_text!(Rate or NotARate: |text| {
 /// The seconds of a duration such as `10m`.
 pub fn seconds_of(duration: &str) -> Option<u32> {
     let mut units = UNITS.iter();
-    let (amount, of_unit) = units.find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))?;
+    let (amount, of_unit) =
+        units.find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))?;
     number(amount)?.checked_mul(of_unit)
 }
 

@@ -1,8 +1,7 @@
 //! By which decision of moderators a post was removed.
 
-use crate::values::ids::ModerationId;
 use crate::values::text_forms::{read_text, shown};
-use crate::values::withheld::Withheld;
+use crate::values::{ModerationId, Withheld};
 use serde::Deserialize;
 
 /// The stored field of a post with its [`RemovedBy`].

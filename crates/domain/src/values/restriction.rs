@@ -3,10 +3,8 @@
 //! A restriction is one field of the hash of a user, `<until>:<moderation>:<reason>`. It ends by
 //! itself when the clock has passed it, so nothing has to be done then.
 
-use crate::values::clock::Timestamp;
-use crate::values::day;
-use crate::values::ids::ModerationId;
-use crate::values::text_forms::{AsText, OrZero, record_text};
+use crate::values::text_forms::record_text;
+use crate::values::{AsText, ModerationId, OrZero, Timestamp, day};
 
 /// The kinds of restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,14 +3,11 @@
 //! `docs/ranking.md` and `docs/operating.md` explain them. The program fills them from the
 //! settings of the same names.
 
-use crate::values::clock::Timestamp;
-use crate::values::day;
-use crate::values::lookalikes::ReservedNames;
-use crate::values::rates::{Networks, Rate};
-use crate::values::signup::{SignupAnswers, SignupMode};
 use crate::values::text_forms::shown;
-use crate::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use crate::values::words::grouped_signed;
+use crate::values::{
+    JobsTopic, Networks, Rate, ReservedNames, SignupAnswers, SignupMode, Timestamp, TitlePrefixes, day,
+};
 use std::fmt;
 
 /// Everything an operator may set about how the site behaves.

@@ -1,7 +1,7 @@
 //! Reasons and replies that moderators have at hand.
 
-use crate::values::limits::{MAX_REASON, MAX_SAVED_REASONS, MAX_SAVED_RULE, MAX_SAVED_TITLE};
-use crate::values::text::{InputError, line, line_or_nothing, lines};
+use crate::values::text::{line, line_or_nothing, lines};
+use crate::values::{InputError, MAX_REASON, MAX_SAVED_REASONS, MAX_SAVED_RULE, MAX_SAVED_TITLE};
 use serde::{Deserialize, Serialize};
 
 /// A reason that the fields for reasons offer.

@@ -1,6 +1,7 @@
 //! The token of a session, and the hash under which the session is stored.
 
-use crate::values::secrets::{NoRandomness, random_token};
+use crate::values::NoRandomness;
+use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};

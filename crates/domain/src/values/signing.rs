@@ -1,10 +1,9 @@
 //! Signatures of the site: for what browsers carry from one step of a login, or of adding a passkey,
 //! to the next. So strangers who begin a login store nothing.
 
-use crate::values::clock::Timestamp;
-use crate::values::limits::SECOND_STEP_SECONDS;
-use crate::values::secrets::{NoRandomness, random_token};
+use crate::values::secrets::random_token;
 use crate::values::text_forms::named;
+use crate::values::{NoRandomness, SECOND_STEP_SECONDS, Timestamp};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};

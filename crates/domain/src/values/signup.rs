@@ -1,10 +1,9 @@
 //! Signing up: who may, and what people send to be let in.
 
-use crate::values::limits::{MAX_APPLICATION, MAX_SIGNUP_ANSWER};
-use crate::values::preferences::Choice;
-use crate::values::secrets::{NoRandomness, random_token, same_secret};
-use crate::values::text::{InputError, line_or_nothing, lines};
+use crate::values::secrets::{random_token, same_secret};
+use crate::values::text::{line_or_nothing, lines};
 use crate::values::text_forms::shown;
+use crate::values::{Choice, InputError, MAX_APPLICATION, MAX_SIGNUP_ANSWER, NoRandomness};
 use std::fmt;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 

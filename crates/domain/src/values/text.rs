@@ -7,13 +7,12 @@
 
 use std::fmt;
 
-use crate::values::limits::{
+use crate::values::words::grouped;
+use crate::values::{
     MAX_ABOUT, MAX_COMMENT, MAX_FULL_NAME, MAX_IMPORTED_TEXT_BYTES, MAX_TEXT, MAX_TITLE, MAX_TOPIC_SENTENCE,
     MAX_TWEET, MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX,
-    USERNAME_MIN,
+    USERNAME_MIN, lookalikes,
 };
-use crate::values::lookalikes;
-use crate::values::words::grouped;
 use unicode_segmentation::UnicodeSegmentation;
 
 pub use tidings_text::characters::{is_unprintable, is_visible, printable_lines, turns_direction};

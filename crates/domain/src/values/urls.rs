@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use url::Url;
 
-use crate::values::limits::{MAX_STORED_URL_BYTES, MAX_URL};
 use crate::values::text::{is_unprintable, turns_direction};
 use crate::values::words::grouped;
+use crate::values::{MAX_STORED_URL_BYTES, MAX_URL};
 
 use tidings_text::address::{uniform, valid_address};
 

@@ -1,7 +1,7 @@
 //! Voters on sites: a UUID that the voter's program has generated, or that was generated for
 //! an account.
 
-use crate::values::secrets::NoRandomness;
+use crate::values::NoRandomness;
 use crate::values::text_forms::{read_text, shown};
 use std::fmt;
 use uuid::Uuid;

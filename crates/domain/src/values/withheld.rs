@@ -8,9 +8,9 @@
 //! Each state is one row of answers to all that is asked about it. Nobody else tells states apart: who asks whether
 //! something is listed, counted, or may be answered asks a [`PostState`].
 
-use crate::values::ids::{NewsId, UserId};
 use crate::values::text::{one_line, printable};
 use crate::values::text_forms::read_text;
+use crate::values::{NewsId, UserId};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;

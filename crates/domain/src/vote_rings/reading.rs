@@ -1,15 +1,11 @@
 //! Reading the votes of the last 90 days, the newest stories first.
 
 use crate::comments::comment::Comment;
-use crate::error::Error;
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{
-    VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES, VOTE_RING_VOTES_OF_STORY,
+use crate::values::{
+    NewsId, Timestamp, UserId, VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES,
+    VOTE_RING_VOTES_OF_STORY,
 };
+use crate::{Error, Site, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 use tidings_vote_rings::{Ballots, Layer};
 

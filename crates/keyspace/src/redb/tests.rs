@@ -14,14 +14,9 @@ mod trouble;
 
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT};
 use super::*;
-use crate::EngineClock;
-use crate::Store;
-use crate::Value;
 use crate::batch::Write;
-use crate::query::Answer;
-use crate::query::Expiry;
-use crate::query::Order;
-use crate::read;
+use crate::query::{Answer, Expiry, Order};
+use crate::{EngineClock, Store, Value, read};
 use disk::Disk;
 use std::borrow::Borrow;
 use std::cell::Cell;

@@ -6,7 +6,7 @@ use super::random::Random;
 use super::words;
 use super::writer::Writer;
 use tidings_domain::keys;
-use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::NewsId;
 use tidings_keyspace::Value;
 
 /// Levels of usual threads.

@@ -10,13 +10,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tidings_domain::articles::article::{self, OPEN_SECONDS};
 use tidings_domain::keys;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::{NewsId, UserId};
-use tidings_domain::values::ranking;
-use tidings_domain::values::rules::{LimitRules, RankingRules};
-use tidings_domain::values::topic::Topic;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::{
+    Hostname, LimitRules, NewsId, NewsUrl, RankingRules, Timestamp, Topic, UserId, ranking,
+};
 use tidings_keyspace::Value;
 
 /// Where the site is reached, as its setting says by default.

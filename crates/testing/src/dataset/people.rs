@@ -7,7 +7,7 @@ use super::words;
 use super::writer::{Writer, hash};
 use std::fmt::Write;
 use tidings_domain::keys;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 use tidings_keyspace::Value;
 
 /// Enough to vote as often as anybody wants to measure.

@@ -2,7 +2,7 @@
 
 use super::random::{Random, shares};
 use std::time::Instant;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 
 /// Seconds that the site has been there.
 pub const AGE_SECONDS: u64 = 60 * 86_400;

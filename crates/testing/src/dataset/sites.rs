@@ -7,11 +7,8 @@ use super::writer::{Writer, hash};
 use std::collections::{BTreeMap, HashSet};
 use tidings_domain::keys;
 use tidings_domain::sites::{CastVote, Verdict, VoteTotals};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day::{Day, written};
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::day::written;
+use tidings_domain::values::{Day, Hostname, Timestamp, UserId, VoterId};
 use tidings_keyspace::Value;
 
 /// One user out of so many votes on sites with the account.

@@ -8,10 +8,7 @@ use super::writer::{Writer, hash};
 use super::{news, plan};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_domain::keys;
-use tidings_domain::values::clock::Moment;
-use tidings_domain::values::ids::{TweetId, UserId};
-use tidings_domain::values::limits::GLOBAL_TIMELINE_SIZE;
-use tidings_domain::values::rules::TimelineRules;
+use tidings_domain::values::{GLOBAL_TIMELINE_SIZE, Moment, TimelineRules, TweetId, UserId};
 use tidings_keyspace::Value;
 
 /// The percentage of tweets with a mention.

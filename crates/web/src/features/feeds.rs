@@ -24,7 +24,7 @@ use feed::Feed;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Mutex, PoisonError};
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 
 /// The headers of a public document of this type.
 pub const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {

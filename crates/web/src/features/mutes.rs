@@ -22,10 +22,8 @@ use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::timelines::blocks;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::limits::MAX_MUTED_WORD;
-use tidings_domain::values::mutes::{MuteKind, MutedWord, muted_domain};
-use tidings_domain::values::topic::Topic;
+use tidings_domain::values::mutes::muted_domain;
+use tidings_domain::values::{Hostname, MAX_MUTED_WORD, MuteKind, MutedWord, Topic};
 
 /// The target of a mute.
 pub enum MuteTarget {

@@ -4,13 +4,10 @@ use crate::route::LoginReason;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::articles::lists::ArticleOrder;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::{
-    CommentAddress, MessageAddress, MessageThreadId, ModerationId, NewsId, TweetId,
+use tidings_domain::values::{
+    CommentAddress, Hostname, InvitationCode, MessageAddress, MessageThreadId, ModerationId, NewsId,
+    SitePart, Thing, Topic, TopicChoice, TweetId,
 };
-use tidings_domain::values::moderation::{SitePart, Thing};
-use tidings_domain::values::signup::InvitationCode;
-use tidings_domain::values::topic::{Topic, TopicChoice};
 use tidings_keyspace::Within;
 
 /// The characters to encode in a path segment.

@@ -11,13 +11,10 @@ use std::sync::OnceLock;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::identity::Identity;
-use tidings_domain::values::announcement::Announcement;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::colour::{Colour, READABLE_CONTRAST};
-use tidings_domain::values::identity::FooterLink;
-use tidings_domain::values::logo::LogoFile;
-use tidings_domain::values::restriction::{Restriction, YoungHold};
-use tidings_domain::values::saved_reason::SavedReasons;
+use tidings_domain::values::{
+    Announcement, Colour, FooterLink, LogoFile, READABLE_CONTRAST, Restriction, SavedReasons, Timestamp,
+    YoungHold,
+};
 
 /// How much of the accent colour is in the tint of notices, in percent.
 const TINT_PERCENT: u32 = 12;

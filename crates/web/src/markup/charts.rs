@@ -225,7 +225,7 @@ fn decimal(length: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidings_domain::values::day::Day;
+    use tidings_domain::values::Day;
 
     fn days(figures: &[(i64, i64)]) -> Vec<DayOfVotes> {
         let last: Day = "2026-11-21".parse().unwrap();

@@ -7,9 +7,7 @@ use crate::site_lists::{ListFacts, SiteList};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::articles::lists::ArticleOrder;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::{NewsId, UserId};
-use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::{Hostname, NewsId, TopicChoice, UserId};
 
 /// The format of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

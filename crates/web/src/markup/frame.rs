@@ -15,9 +15,8 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::{Visit, waiting_rows};
 use tidings_domain::cache::{CacheKind, Caches, Shared};
 use tidings_domain::moderation::log::LogEntry;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::rules::Rules;
 use tidings_domain::values::secrets::random_hex;
+use tidings_domain::values::{Rules, Timestamp};
 
 /// The id of the form that the buttons of a page's items belong to: votes, hiding, saving.
 pub const ITEMS_FORM: &str = "items";

@@ -16,10 +16,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::values::limits::STAFF_PASSWORD_MIN;
-use tidings_domain::values::preferences::{Choice, Preferences, Shortcuts, Theme};
-use tidings_domain::values::rules::FeatureRules;
 use tidings_domain::values::text::printable_lines;
+use tidings_domain::values::{Choice, FeatureRules, Preferences, STAFF_PASSWORD_MIN, Shortcuts, Theme};
 
 /// The places of the navigation that everyone has.
 fn places() -> impl Iterator<Item = (&'static str, &'static str)> {

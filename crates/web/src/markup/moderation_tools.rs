@@ -12,11 +12,8 @@ use tidings_domain::Error;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::ids::{ModerationId, UserId};
-use tidings_domain::values::limits::MAX_REASON;
-use tidings_domain::values::moderation::{SitePart, Thing};
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Action, MAX_REASON, ModerationId, SitePart, Thing, UserId};
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.
 pub const DONE: &str = "moderated";

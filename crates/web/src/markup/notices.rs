@@ -11,10 +11,8 @@ use maud::{Markup, html};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::users::{ApiSecret, User};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::limits::NOTICE_SECONDS;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{NOTICE_SECONDS, Timestamp, UserId};
 
 /// The parameter of a page that names what was done.
 pub const NOTICE: &str = "notice";

@@ -10,9 +10,8 @@ use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::words::grouped_signed;
+use tidings_domain::values::{NewsId, Timestamp};
 
 /// The `rel` attribute of links in user content.
 pub const OUTSIDE: &str = "nofollow ugc noopener";

@@ -13,9 +13,7 @@ use tidings_domain::news::item::{Direction, News};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::listing::marks;
 use tidings_domain::sites::Score;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::rules::Rules;
+use tidings_domain::values::{NewsId, Rules, Timestamp};
 use tidings_keyspace::Hash;
 
 /// The time of the tests.

@@ -10,10 +10,7 @@ use std::sync::OnceLock;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::news::item::{Direction, News};
-use tidings_domain::values::ids::{CommentAddress, UserId};
-use tidings_domain::values::limits::USERNAME_MAX;
-use tidings_domain::values::rules::{Rules, VotePrice};
-use tidings_domain::values::size;
+use tidings_domain::values::{CommentAddress, Rules, USERNAME_MAX, UserId, VotePrice, size};
 
 /// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
-use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::Withheld;
 use tidings_domain::values::words::counted;
 
 /// Why something is not shown, in the words of a line in its place. `what` is "a comment" or

@@ -2,7 +2,7 @@
 
 use super::values;
 use serde::Serialize;
-use tidings_domain::values::vote_state::VoteState;
+use tidings_domain::values::VoteState;
 use utoipa::ToSchema;
 
 /// Declares answers of calls, and parts of them, with all that is to be known of each member: its name, its type, where it

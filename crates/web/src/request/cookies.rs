@@ -15,7 +15,7 @@ use axum::response::Response;
 use cookie::{Cookie, SameSite};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_domain::values::limits::SESSION_SECONDS;
+use tidings_domain::values::SESSION_SECONDS;
 
 /// The session cookie under http, and of programs.
 const PLAIN_COOKIE: &str = "auth";

@@ -14,8 +14,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use std::time::Duration;
 use tidings_domain::Error;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Hostname, VoterId};
 use tokio::time::{Instant, timeout_at};
 
 /// A JSON body, whatever its content type: browser extensions send

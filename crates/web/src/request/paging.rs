@@ -4,8 +4,7 @@ use super::form::{Fields, form};
 use super::values;
 use crate::error::RequestError;
 use crate::limits::TIMELINE_ENTRIES;
-use tidings_domain::values::cursor::{Cursor, Window};
-use tidings_domain::values::limits::MAX_PAGE;
+use tidings_domain::values::{Cursor, MAX_PAGE, Window};
 
 form! {
     /// The part of a list that a call of the API asks for.

@@ -7,8 +7,7 @@ use crate::limits::UNIT_BYTES;
 use crate::route::{Cost, Facts};
 use axum::http::{Method, Request};
 use std::net::IpAddr;
-use tidings_domain::Refusal;
-use tidings_domain::rates;
+use tidings_domain::{Refusal, rates};
 
 /// A request as the limits of requests count it: its address and kind.
 #[derive(Debug, Clone, Copy)]

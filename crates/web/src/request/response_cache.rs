@@ -328,9 +328,9 @@ mod tests {
     use axum::http::request::Builder;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    use tidings_domain::Site;
     use tidings_domain::passwords::PasswordWorker;
-    use tidings_domain::site::Site;
-    use tidings_domain::values::rules::Rules;
+    use tidings_domain::values::Rules;
     use tidings_keyspace::{EngineClock, Store, read};
 
     async fn app() -> App {

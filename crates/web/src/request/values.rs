@@ -7,17 +7,11 @@ use strum::{IntoEnumIterator, VariantArray};
 use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::moderation::directory;
 use tidings_domain::sites::{Board, Score, Span};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::hook;
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::mutes;
-use tidings_domain::values::origin_ban;
-use tidings_domain::values::post_rule;
-use tidings_domain::values::preferences::{self, Choice};
-use tidings_domain::values::request_name::MAX_REQUEST_NAME;
-use tidings_domain::values::secrets::MASKED_DIGITS;
-use tidings_domain::values::signup::INVITATION_DIGITS;
-use tidings_domain::values::{flag, limits};
+use tidings_domain::values::preferences;
+use tidings_domain::values::{
+    Action, Choice, INVITATION_DIGITS, MASKED_DIGITS, MAX_REQUEST_NAME, Thing, flag, hook, limits, mutes,
+    origin_ban, post_rule,
+};
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
 use utoipa::{PartialSchema, ToSchema};

@@ -17,8 +17,8 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::inbox;
 use tidings_domain::repeats::NamedRequest;
+use tidings_domain::values::RequestName;
 use tidings_domain::values::rates::subscriber;
-use tidings_domain::values::request_name::RequestName;
 
 /// An extension of requests for the head of a response, which are answered like GET.
 #[derive(Clone, Copy)]

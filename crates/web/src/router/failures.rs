@@ -26,9 +26,8 @@ use futures_util::FutureExt;
 use maud::Markup;
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
-use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::inbox;
+use tidings_domain::{Error, inbox};
 
 /// Turns failures into pages or JSON: those of handlers, and panics. A refused form comes back.
 ///
@@ -229,9 +228,9 @@ mod tests {
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;
     use std::sync::Arc;
+    use tidings_domain::Site;
     use tidings_domain::passwords::PasswordWorker;
-    use tidings_domain::site::Site;
-    use tidings_domain::values::rules::Rules;
+    use tidings_domain::values::Rules;
     use tidings_keyspace::{EngineClock, Store};
     use tower_service::Service;
 

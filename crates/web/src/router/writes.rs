@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::passwords::PasswordError;
-use tidings_domain::values::network::Network;
+use tidings_domain::values::Network;
 use tidings_keyspace::{count_rounds, note_rounds};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
@@ -220,9 +220,9 @@ mod tests {
     use std::pin::pin;
     use std::sync::atomic::{AtomicU8, AtomicU64};
     use std::task::Poll;
+    use tidings_domain::Site;
     use tidings_domain::passwords::PasswordWorker;
-    use tidings_domain::site::Site;
-    use tidings_domain::values::rules::{RateRules, Rules};
+    use tidings_domain::values::{RateRules, Rules};
     use tidings_keyspace::{Batch, EngineClock, Order, Store, read};
     use tower_service::Service;
 

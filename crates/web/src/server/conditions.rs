@@ -14,9 +14,8 @@ use std::time::{Duration, Instant};
 use tidings_domain::administration::Queues;
 use tidings_domain::queue::LaneFigures;
 use tidings_domain::report::BackupState;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day;
 use tidings_domain::values::words::{age, counted};
+use tidings_domain::values::{Timestamp, day};
 use tidings_keyspace::{StoreHealth, StoreSigns};
 
 /// How often the log says that a condition lasts.
@@ -435,7 +434,7 @@ const TARGET: &str = "tidings_web::server::health";
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use tidings_domain::values::clock::Moment;
+    use tidings_domain::values::Moment;
     use tidings_keyspace::CommitTimes;
 
     const NOW: Timestamp = Timestamp(1_800_000_000);

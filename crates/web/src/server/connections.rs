@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use std::time::Instant;
-use tidings_domain::values::network::{ClientNetworks, CountedNetwork};
+use tidings_domain::values::{ClientNetworks, CountedNetwork};
 use tokio::sync::Notify;
 
 /// Idle connections that one search remembers, so that not every new connection has to

@@ -22,7 +22,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::administration::Queues;
 use tidings_domain::report::BackupReport;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_keyspace::StoreHealth;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval, timeout};

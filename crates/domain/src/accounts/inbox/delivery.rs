@@ -4,11 +4,8 @@ use super::{BADGE, EntryId, forget_messages};
 use crate::accounts::avoidance::Avoidance;
 use crate::accounts::outbox;
 use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
-use crate::error::Error;
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
+use crate::values::{INBOX_OVERFLOW, INBOX_SIZE, NewsId, UserId};
+use crate::{Error, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The difference in time that keeps the order of two entries in the same second, in seconds:

@@ -1,9 +1,8 @@
 //! The subject of an inbox entry.
 
 use crate::keys;
-use crate::values::cursor::PlainTime;
-use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use crate::values::text_forms::{named, read_text, record_text};
+use crate::values::{CommentAddress, MessageAddress, PlainTime, TweetId, UserId};
 use std::cmp::Ordering;
 use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
@@ -139,7 +138,7 @@ record_text!(InboxCursor or NotAnInboxCursor: {time PlainTime} "-" {id});
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::ids::{CommentId, MessageThreadId, NewsId};
+    use crate::values::{CommentId, MessageThreadId, NewsId};
 
     const ANSWERED: MessageAddress = MessageAddress { thread: MessageThreadId(6), message: 2 };
     const ADDRESS: CommentAddress = CommentAddress { news: NewsId(3), comment: CommentId(14) };

@@ -2,12 +2,9 @@
 
 use crate::accounts::users::{DEACTIVATED, INBOX_FEED, User};
 use crate::accounts::visit::Visit;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::UserId;
+use crate::values::UserId;
 use crate::values::secrets::random_token;
+use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::Batch;
 
 /// The end of the address of a user's feed; `None` without a feed.

@@ -5,13 +5,8 @@
 
 use super::{BADGE, EntryId, InboxCursor, entries_of};
 use crate::accounts::users::User;
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::ids::UserId;
-use crate::values::limits::UNDO_MARKING_SECONDS;
+use crate::values::{UNDO_MARKING_SECONDS, UserId};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use std::collections::HashSet;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};

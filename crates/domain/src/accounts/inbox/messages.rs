@@ -1,13 +1,8 @@
 //! Messages of moderators: the only entries with a text of their own.
 
 use super::{Delivery, EntryId};
-use crate::action::Decision;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
+use crate::values::{Moment, UserId};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// The field with the number of the last message.

@@ -1,10 +1,8 @@
 //! Listing the entries of an inbox.
 
 use super::{EntryId, InboxCursor};
-use crate::fields;
-use crate::keys;
-use crate::values::ids::UserId;
-use crate::values::limits::{INBOX_SIZE, MENTIONS_SIZE};
+use crate::values::{INBOX_SIZE, MENTIONS_SIZE, UserId};
+use crate::{fields, keys};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Order, read};

@@ -6,11 +6,12 @@
 
 use super::EntryId;
 use super::marking::Unread;
-use crate::error::Error;
 use crate::process_state::process_state;
-use crate::site::{Applied, Site, apply};
-use crate::values::ids::{CommentAddress, MessageThreadId, TweetId, UserId};
-use crate::values::limits::{MAX_PENDING_SIGHTS, READERS_PER_ROUND};
+use crate::site::apply;
+use crate::values::{
+    CommentAddress, MAX_PENDING_SIGHTS, MessageThreadId, READERS_PER_ROUND, TweetId, UserId,
+};
+use crate::{Applied, Error, Site};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -7,12 +7,8 @@
 use crate::accounts::people::People;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::limits::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE};
+use crate::values::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE, Timestamp, UserId};
+use crate::{Error, Refusal, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, read};
 
 /// Somebody in the tree, with those whom they invited.

@@ -4,10 +4,8 @@ use crate::accounts::inbox::EntryId;
 use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::HostMove;
 use crate::rates::counted::Limited;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::UserId;
 use crate::values::text_forms::read_text;
+use crate::values::{Hostname, Timestamp, UserId};
 use std::fmt;
 
 /// The names of the kinds of mails that nobody switches on or off.

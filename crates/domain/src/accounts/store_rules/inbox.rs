@@ -4,7 +4,7 @@ use crate::accounts::inbox::{self, EntryId};
 use crate::keys::{self, families};
 use crate::store_rules::claims::{counter_fault, whole};
 use crate::store_rules::{At, Claims, Mend, Source, Subject, claims, rules};
-use crate::values::ids::UserId;
+use crate::values::UserId;
 use tidings_keyspace::read;
 
 rules! { pub(crate) RULES:

@@ -4,9 +4,7 @@ use crate::keys::{self, families};
 use crate::store_rules::{
     Claims, Form, Mend, Person, Place, Rule, Subject, USER, claims, form, refers, rules,
 };
-use crate::values::ids::UserId;
-use crate::values::session_token::SessionHash;
-use crate::values::signup::InvitationCode;
+use crate::values::{InvitationCode, SessionHash, UserId};
 use std::sync::LazyLock;
 use tidings_keyspace::read;
 

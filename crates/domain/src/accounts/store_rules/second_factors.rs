@@ -6,8 +6,7 @@ use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::DEACTIVATED;
 use crate::keys::{self, families};
 use crate::store_rules::{Claims, Fault, Mend, Subject, claims, rules};
-use crate::values::ids::UserId;
-use crate::values::limits::{MAX_PASSKEYS, RECOVERY_CODES};
+use crate::values::{MAX_PASSKEYS, RECOVERY_CODES, UserId};
 use tidings_keyspace::{Batch, Hash, read};
 
 rules! { pub(crate) RULES:

@@ -1,8 +1,7 @@
 //! Codes: those of an authenticator app, and recovery codes.
 
-use crate::error::Error;
-use crate::values::limits::RECOVERY_CODES;
-use crate::values::secrets::NoRandomness;
+use crate::Error;
+use crate::values::{NoRandomness, RECOVERY_CODES};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};
 use totp_rs::{Algorithm, Builder, Secret, Totp};

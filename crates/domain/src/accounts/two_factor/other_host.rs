@@ -5,12 +5,8 @@ use crate::accounts::harden::count_accounts;
 use crate::accounts::outbox;
 use crate::accounts::users::User;
 use crate::audit::{AUDIT, COMMAND_LINE};
-use crate::error::Error;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::hostname::Hostname;
-use crate::values::ids::UserId;
-use crate::values::limits::STAFF_CHUNK;
+use crate::values::{Hostname, STAFF_CHUNK, Timestamp, UserId};
+use crate::{Error, Site};
 use tidings_keyspace::Batch;
 
 /// The hosts of a move.

@@ -10,14 +10,9 @@ use crate::accounts::two_factor::relying_party::{self, RelyingParty, UserVerific
 use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors, check_password};
 use crate::accounts::users::User;
-use crate::action::Decision;
-use crate::audit;
-use crate::error::{Error, Refusal};
-use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::limits::{MAX_PASSKEY_NAME, MAX_PASSKEYS};
 use crate::values::text::printable_lines;
+use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp};
+use crate::{Decision, Error, Refusal, Site, audit, keys};
 use tidings_keyspace::read;
 
 /// The default name of a passkey.

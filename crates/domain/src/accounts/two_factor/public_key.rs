@@ -1,6 +1,6 @@
 //! The public key of a passkey as it is stored, and as the crate that checks its use wants it.
 
-use crate::error::{Error, Refusal};
+use crate::{Error, Refusal};
 use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use serde_cbor_2::Value;

@@ -7,12 +7,10 @@ use crate::accounts::two_factor::attestation;
 use crate::accounts::two_factor::public_key::StoredKey;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::accounts::two_factor::stored::StoredFactors;
-use crate::error::{Error, Refusal};
-use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::UserId;
-use crate::values::limits::{MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, SECOND_STEP_SECONDS};
-use crate::values::signing::Purpose;
+use crate::values::{
+    MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, Purpose, SECOND_STEP_SECONDS, Timestamp, UserId,
+};
+use crate::{Error, Refusal, Site};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;

@@ -1,11 +1,9 @@
 //! The key with which the site signs what browsers carry between two steps. It is drawn when the
 //! first second factor is set up, is in the store, and is the same for all servers of it.
 
-use crate::error::Error;
-use crate::keys;
 use crate::process_state::process_state;
-use crate::site::{Applied, Site};
-use crate::values::signing::SigningKey;
+use crate::values::SigningKey;
+use crate::{Applied, Error, Site, keys};
 use tidings_keyspace::{Batch, read};
 use tokio::sync::OnceCell;
 
@@ -57,7 +55,7 @@ async fn read(site: &Site) -> Result<Option<SigningKey>, Error> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::rules::Rules;
+    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     #[tokio::test]

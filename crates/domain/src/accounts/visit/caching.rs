@@ -2,9 +2,8 @@
 
 use super::Visit;
 use crate::cache::{Cache, CacheKind, Flight, Lookup, Shared, View};
-use crate::error::Error;
-use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::Timestamp;
+use crate::{Error, Site};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, KnownOr, Tracked};
 

@@ -5,18 +5,14 @@ use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::StoredComment;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::moderation::changes;
 use crate::moderation::keep::DELETED;
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
-use crate::values::actions::Action;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::{LOG_LINES_SCANNED, LOG_PARTS, NOTICE_SECONDS};
-use crate::values::moderation::Thing;
+use crate::values::{
+    Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, Thing, Timestamp, UserId,
+};
+use crate::{Error, Refusal, fields, keys};
 use tidings_keyspace::{Boxed, Fetch, Order, read};
 
 /// Stands for the name of an applicant who was not accepted. No name has a blank.

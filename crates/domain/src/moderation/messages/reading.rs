@@ -5,18 +5,11 @@ use crate::accounts::message_threads::{MessageThread, texts};
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
-use crate::fields;
-use crate::keys;
 use crate::moderation::log::Line;
-use crate::site::Site;
-use crate::values::actions::Action;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{MessageThreadId, ModerationId, UserId};
-use crate::values::limits::MESSAGES_SHOWN;
-use crate::values::message::StoredMessage;
-use crate::values::moderation::Thing;
-use crate::values::size;
+use crate::values::{
+    Action, MESSAGES_SHOWN, MessageThreadId, ModerationId, StoredMessage, Thing, Timestamp, UserId, size,
+};
+use crate::{Error, Refusal, Site, fields, keys};
 use std::ops::RangeInclusive;
 use tidings_keyspace::{Fetch, Order, Store, read};
 

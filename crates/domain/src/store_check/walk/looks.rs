@@ -1,7 +1,7 @@
 //! Looks again at what seems to differ: what is reported has been seen several times, without a change in between.
 
 use super::{READS_AT_ONCE, Suspect, Walk};
-use crate::error::Error;
+use crate::Error;
 use crate::store_check::readable;
 use crate::store_rules::claims::Claim;
 use crate::store_rules::{Found, Rule, Subject, SubjectItem};

@@ -1,15 +1,12 @@
 //! Removing the tweets of an author who is no longer followed from a reader's home
 //! timeline in the store. One that is apart from it is made anew instead.
 
-use crate::action::Decision;
-use crate::error::Error;
 use crate::jobs::{Job, JobKind, Step, StepOutcome};
-use crate::keys;
 use crate::timelines::homes::remove_from_home;
 use crate::timelines::versions::FOLLOWINGS_VERSION;
-use crate::values::ids::{NotAnId, TweetId, UserId};
 use crate::values::text_forms::record_text;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::{NotAnId, TweetId, UserId, WITHHELD, Withheld};
+use crate::{Decision, Error, keys};
 use tidings_keyspace::{Order, read};
 
 /// The jobs `clear:<reader>:<author>`.

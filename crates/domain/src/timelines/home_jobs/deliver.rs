@@ -1,17 +1,13 @@
 //! Adding a tweet to the home timelines of its author's followers.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
-use crate::keys;
 use crate::timelines::apart::Apart;
 use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::live::{self, ArrivedTweet};
 use crate::timelines::versions::FOLLOWERS_LOST;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{TweetId, UserId};
+use crate::values::{Timestamp, TweetId, UserId};
+use crate::{Decision, Error, fields, keys};
 use tidings_keyspace::read;
 
 /// The jobs `deliver:<tweet id>`.

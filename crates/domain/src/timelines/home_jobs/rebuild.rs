@@ -5,19 +5,14 @@
 //! have is added, and the floor sinks.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::action::Decision;
-use crate::error::Error;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome};
-use crate::keys;
-use crate::site::{Applied, Site};
 use crate::timelines::apart::Apart;
 use crate::timelines::floors;
 use crate::timelines::homes::{self, HOME_AT, add_to_home};
 use crate::timelines::versions::{FOLLOWINGS_VERSION, note_followings_change};
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
-use crate::values::withheld::WITHHELD;
+use crate::values::{Moment, UserId, WITHHELD};
+use crate::{Applied, Decision, Error, Site, keys};
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, read};
 

@@ -4,13 +4,12 @@
 use super::disk::{Disk, JOURNAL_LENGTH};
 use super::rig::Rig;
 use super::*;
-use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
 use crate::limits::{JOURNAL_BYTES, MAX_UNFLUSHED_BYTES};
 use crate::redb::journal::{
     Journal, JournalContents, JournalError, JournalStorage, LoggedBatch, batches, head,
 };
-use crate::strategies;
+use crate::{ReadSet, strategies};
 use proptest::prelude::*;
 use std::borrow::Cow;
 

@@ -13,8 +13,7 @@ use crate::request::viewer::SignedFields;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
-use tidings_domain::values::limits::MAX_REFUSED_MAILS;
-use tidings_domain::values::preferences::Digest;
+use tidings_domain::values::{Digest, MAX_REFUSED_MAILS};
 
 const HEADING: &str = "Confirm your e-mail address";
 

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::signup::WelcomeToken;
+use tidings_domain::values::WelcomeToken;
 
 const HEADING: &str = "Become the administrator";
 

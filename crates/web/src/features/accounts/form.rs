@@ -4,12 +4,10 @@ use crate::error::RequestError;
 use crate::request::form::{Fields, checked, filled, form, optional, text, unless_blank, valid};
 use crate::request::values;
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
-use tidings_domain::values::email::Email;
-use tidings_domain::values::preferences::{
-    Choice, CommentOrder, Digest, PreferencesChange, Shortcuts, TextSize, Theme,
+use tidings_domain::values::{
+    About, ApplicationText, Choice, CommentOrder, Digest, Email, FullName, InvitationCode, NewPassword,
+    PreferencesChange, Shortcuts, SignupAnswer, TextSize, Theme, Username, WelcomeToken,
 };
-use tidings_domain::values::signup::{ApplicationText, InvitationCode, SignupAnswer, WelcomeToken};
-use tidings_domain::values::text::{About, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
 
 form! {

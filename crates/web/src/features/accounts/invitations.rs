@@ -19,9 +19,8 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
 use tidings_domain::accounts::users::User;
-use tidings_domain::values::limits::INVITATION_SECONDS;
-use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::words::{counted, span, wait};
+use tidings_domain::values::{INVITATION_SECONDS, InvitationCode};
 use tidings_domain::{Error, Refusal};
 
 const PAGE: &str = "/settings/invitations";
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
     use crate::markup::test_support::{NOW, framed, user};
     use tidings_domain::Refusal;
-    use tidings_domain::values::ids::UserId;
+    use tidings_domain::values::UserId;
 
     fn html(own: &OwnInvitations) -> String {
         let alice = user("1", "alice", "");

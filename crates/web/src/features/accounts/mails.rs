@@ -9,11 +9,10 @@ use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::{applications, staff};
-use tidings_domain::values::email::Email;
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::limits::{CONFIRMATION_SECONDS, INVITATION_SECONDS, SIGNUP_BURST_SECONDS};
-use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::words::{counted, span};
+use tidings_domain::values::{
+    CONFIRMATION_SECONDS, Email, INVITATION_SECONDS, InvitationCode, SIGNUP_BURST_SECONDS, UserId,
+};
 
 /// Mails an invitation of a user.
 pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationCode) {

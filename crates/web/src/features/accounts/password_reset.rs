@@ -16,8 +16,7 @@ use axum::Json;
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
-use tidings_domain::values::limits::MAX_RUNNING_RESETS;
-use tidings_domain::values::text::NewPassword;
+use tidings_domain::values::{MAX_RUNNING_RESETS, NewPassword};
 use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 

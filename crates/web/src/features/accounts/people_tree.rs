@@ -9,7 +9,7 @@ use crate::request::path::{AtName, ListPath, PathOf, Start};
 use maud::{Markup, html};
 use serde::Deserialize;
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
-use tidings_domain::values::limits::TREE_PAGE;
+use tidings_domain::values::TREE_PAGE;
 use tidings_domain::values::words::counted;
 
 const HEADING: &str = "Who invited whom";
@@ -120,7 +120,7 @@ pub async fn other_method(PathOf(_): PathOf<BranchPath>) -> RequestError {
 mod tests {
     use super::*;
     use crate::markup::test_support::{NOW, framed};
-    use tidings_domain::values::ids::UserId;
+    use tidings_domain::values::UserId;
 
     #[test]
     fn branches_are_nested_and_what_is_left_out_is_counted() {

@@ -34,7 +34,7 @@ use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::Thing;
 use tidings_domain::values::words::counted;
 
 /// The side of the avatar, in CSS pixels.

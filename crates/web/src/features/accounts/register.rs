@@ -21,12 +21,11 @@ use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
-use tidings_domain::values::limits::{
-    MAX_APPLICATION, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
-};
-use tidings_domain::values::restriction::Restriction;
-use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
 use tidings_domain::values::words::{counted, grouped, span};
+use tidings_domain::values::{
+    InvitationCode, MAX_APPLICATION, PASSWORD_MIN, Restriction, STAFF_PASSWORD_MIN, SignupMode, USERNAME_MAX,
+    USERNAME_MIN, WelcomeToken,
+};
 
 const HEADING: &str = "Sign up";
 

@@ -26,9 +26,9 @@ use maud::{Markup, html};
 use tidings_domain::accounts::account::{self, ProfileChange};
 use tidings_domain::accounts::session_store::Session;
 use tidings_domain::accounts::users::User;
-use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN, STAFF_PASSWORD_MIN};
-use tidings_domain::values::preferences::{
-    Choice, CommentOrder, Digest, Preferences, Shortcuts, TextSize, Theme,
+use tidings_domain::values::{
+    Choice, CommentOrder, Digest, MAX_FULL_NAME, PASSWORD_MIN, Preferences, STAFF_PASSWORD_MIN, Shortcuts,
+    TextSize, Theme,
 };
 
 /// The form of earlier versions.

@@ -20,15 +20,14 @@ use crate::request::viewer::SignedForm;
 use crate::server::figures as app_figures;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::Error;
 use tidings_domain::accounts::users::User;
-use tidings_domain::administration::Queues;
+use tidings_domain::administration::{self, Queues};
 use tidings_domain::cache::CacheStatus;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
-use tidings_domain::values::rules::Economy;
-use tidings_domain::values::words;
-use tidings_domain::{Error, administration};
+use tidings_domain::values::{Economy, words};
 
 /// The administration page.
 struct AdminPage<'a> {

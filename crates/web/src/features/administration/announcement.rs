@@ -16,12 +16,7 @@ use axum::Json;
 use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::moderation::announcing;
-use tidings_domain::values::actions::Hours;
-use tidings_domain::values::announcement::Announcement;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::identity::IdentityError;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits::MAX_ANNOUNCEMENT;
+use tidings_domain::values::{Announcement, Hours, IdentityError, MAX_ANNOUNCEMENT, NewsId, Timestamp};
 
 /// The address of the form, a part of the page about the site.
 const PAGE: &str = "/admin/site#announcement";

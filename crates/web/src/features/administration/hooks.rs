@@ -21,13 +21,12 @@ use strum::IntoEnumIterator;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
 use tidings_domain::moderation::log::write_hook_change;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::hook::{
-    Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret, NotAHook, parse_kinds,
-};
-use tidings_domain::values::ids::HookId;
-use tidings_domain::values::limits::{MAX_HOOK_ADDRESS, MAX_HOOKS};
+use tidings_domain::values::hook::parse_kinds;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{
+    Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOK_ADDRESS, MAX_HOOKS,
+    NotAHook, Timestamp,
+};
 use tidings_domain::{Error, Refusal};
 
 /// The address of the page.

@@ -21,15 +21,11 @@ use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::identity::Identity;
-use tidings_domain::values::colour::Colour;
-use tidings_domain::values::identity::{
-    FooterLink, IdentityError, SiteAbout, SiteDescription, SiteName, SiteRules,
-};
-use tidings_domain::values::limits::{
-    MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS, MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
-};
-use tidings_domain::values::logo::{Logo, LogoError};
 use tidings_domain::values::words::grouped;
+use tidings_domain::values::{
+    Colour, FooterLink, IdentityError, Logo, LogoError, MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS,
+    MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT, SiteAbout, SiteDescription, SiteName, SiteRules,
+};
 
 /// The names of the fields for the links in the footer: label and address of each.
 pub const LINK_FIELDS: [[&str; 2]; MAX_FOOTER_LINKS] = [
@@ -295,7 +291,7 @@ mod tests {
     use super::*;
     use crate::limits::BODY_BYTES;
     use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-    use tidings_domain::values::limits::{
+    use tidings_domain::values::{
         MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
     };
 

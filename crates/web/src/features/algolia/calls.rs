@@ -23,10 +23,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use tidings_domain::changes::Findable;
-use tidings_domain::found;
 use tidings_domain::news::lists;
-use tidings_domain::numbered;
-use tidings_domain::values::ids::{ItemNumber, NewsId};
+use tidings_domain::values::{ItemNumber, NewsId};
+use tidings_domain::{found, numbered};
 use tidings_search::asking::{Found, Sort};
 use tokio::sync::Semaphore;
 

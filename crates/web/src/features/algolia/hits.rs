@@ -11,16 +11,13 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::merged;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
-use tidings_domain::error::Error;
 use tidings_domain::found::Finding;
 use tidings_domain::items::Item;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
-use tidings_domain::numbered;
 use tidings_domain::numbered::lists::StoryKind;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::{CommentAddress, ItemNumber, NewsId};
-use tidings_domain::values::rules::HackerNewsRules;
+use tidings_domain::values::{CommentAddress, HackerNewsRules, ItemNumber, NewsId, Timestamp};
+use tidings_domain::{Error, numbered};
 
 /// A story or a comment that was found.
 pub(super) enum FoundItem {

@@ -14,10 +14,8 @@ use tidings_domain::comments::outline::{PartBounds, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::items::Item;
 use tidings_domain::news::item::News;
-use tidings_domain::numbered;
-use tidings_domain::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId};
-use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::{Error, Refusal};
+use tidings_domain::values::{CommentAddress, CommentId, CommentOrder, ItemNumber, NewsId};
+use tidings_domain::{Error, Refusal, numbered};
 
 /// The most bytes of a comment without its text.
 const COMMENT_BYTES: usize = 400;

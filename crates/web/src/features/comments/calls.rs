@@ -27,13 +27,10 @@ use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::posting::{CommentChange, Posted};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::{Direction, News};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, UserId};
-use tidings_domain::values::limits::MAX_API_COMMENTS;
-use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::size;
-use tidings_domain::values::text::Body;
-use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::{
+    Body, CommentAddress, CommentId, CommentOrder, MAX_API_COMMENTS, NewsId, Timestamp, UserId, Withheld,
+    size,
+};
 use utoipa::{IntoParams, ToSchema};
 
 answer! {

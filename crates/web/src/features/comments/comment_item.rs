@@ -13,7 +13,7 @@ use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::{CommentAddress, CommentId, NewsId};
 
 placeholders! {
     /// The parts of a comment that depend on the viewer, the story or the time.
@@ -357,8 +357,7 @@ mod tests {
     use super::*;
     use crate::limits::{COMMENT_IDS, COMMENT_MARKUP_BYTES, COMMENT_NAMES, LISTED_COMMENT_BYTES};
     use crate::markup::test_support::{NOW, framed, user};
-    use tidings_domain::values::limits::LONGEST_STORED_USERNAME;
-    use tidings_domain::values::size;
+    use tidings_domain::values::{LONGEST_STORED_USERNAME, size};
 
     /// The bytes of a comment with this id, on a story with this id, in its thread and alone. User
     /// 1 has voted, user 2 can vote.

@@ -5,7 +5,7 @@ use crate::features::stories::form::{STORY, vote_choice};
 use crate::request::form::{Fields, form, id_or_none, parsed, text};
 use crate::request::values;
 use tidings_domain::news::item::Direction;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::{CommentAddress, CommentId, NewsId};
 
 // The rules for the text depend on the action, so it is not parsed here.
 form! {

@@ -17,8 +17,7 @@ use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, SiteComment};
 use tidings_domain::items::Item;
-use tidings_domain::values::ids::CommentAddress;
-use tidings_domain::values::size;
+use tidings_domain::values::{CommentAddress, size};
 
 /// The error message for an invalid item number.
 const ITEM_NUMBER: &str = "it must be an item number, such as 17";

@@ -33,11 +33,8 @@ use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::subscriptions::Subscription;
-use tidings_domain::values::ids::{CommentId, NewsId};
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::withheld::Closed;
 use tidings_domain::values::words::{counted, grouped};
+use tidings_domain::values::{Closed, CommentId, CommentOrder, NewsId, Thing};
 
 /// A page of a thread.
 struct ThreadPage<'a> {

@@ -22,7 +22,7 @@ use tidings_domain::comments::orders::OrderedLines;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
 use tidings_domain::comments::relatives::{Relatives, relatives};
 use tidings_domain::comments::threads::{NewComments, Thread};
-use tidings_domain::values::ids::CommentId;
+use tidings_domain::values::CommentId;
 use tidings_domain::values::words::{counted, first_words};
 
 /// The usual size of a comment's markup without its text, in bytes.
@@ -291,8 +291,7 @@ mod tests {
     use crate::markup::test_support::{framed, user};
     use std::collections::HashSet;
     use strum::IntoEnumIterator;
-    use tidings_domain::values::ids::NewsId;
-    use tidings_domain::values::preferences::CommentOrder;
+    use tidings_domain::values::{CommentOrder, NewsId};
 
     #[test]
     fn each_page_order_and_pair_of_buttons_has_a_key_of_its_own() {

@@ -11,8 +11,7 @@ use crate::request::form::{Fields, FromFields};
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::Arrangement;
-use tidings_domain::values::ids::{CommentId, NewsId};
-use tidings_domain::values::preferences::{Choice, CommentOrder};
+use tidings_domain::values::{Choice, CommentId, CommentOrder, NewsId};
 
 /// The order of the comments on a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -38,11 +38,7 @@ use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::posting::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::moderation::log::write_speaking;
-use tidings_domain::values::actions::Deed;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::text::Body;
+use tidings_domain::values::{Body, CommentAddress, CommentId, CommentOrder, Deed, NewsId, Thing};
 use tidings_domain::{Error, Refusal};
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens

@@ -9,7 +9,7 @@ use std::io::{self, Cursor, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tidings_domain::exports::{AccountRecord, ExportPart, Record, Section};
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use zip::result::ZipResult;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
@@ -211,7 +211,7 @@ mod tests {
     use crate::markup::test_support::settings;
     use std::io::Read;
     use tidings_domain::exports::{SettingsRecord, TopicRecord, TweetRecord};
-    use tidings_domain::values::ids::{TweetId, UserId};
+    use tidings_domain::values::{TweetId, UserId};
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
 

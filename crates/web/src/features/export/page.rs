@@ -11,10 +11,9 @@ use tidings_domain::exports::{
     AccountRecord, CommentRecord, FlagRecord, InboxRecord, MuteRecord, PersonRecord, Record,
     RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, VoteChoice, VoteRecord, VotedKind,
 };
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::text::printable_lines;
-use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::{counted, grouped_signed};
+use tidings_domain::values::{NewsUrl, Timestamp};
 
 const STYLE: &str = include_str!("../../../assets/export/style.css");
 /// The page shows texts of people. It loads and runs nothing, whatever they contain.
@@ -396,7 +395,7 @@ fn printable(markup: Markup) -> String {
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;
-    use tidings_domain::values::ids::NewsId;
+    use tidings_domain::values::NewsId;
 
     fn story(title: &str, url: &str) -> Record {
         Record::Story(StoryRecord {

@@ -13,9 +13,7 @@ use std::fmt::{self, Display};
 use std::ops::Deref;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Shared;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::identity::TagOrigin;
-use tidings_domain::values::ids::{CommentAddress, NewsId, TweetId};
+use tidings_domain::values::{CommentAddress, NewsId, TagOrigin, Timestamp, TweetId};
 
 /// The site as its feeds describe it.
 pub(super) struct FeedSite {

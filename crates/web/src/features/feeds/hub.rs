@@ -15,13 +15,12 @@ use std::time::Duration;
 use strum::IntoEnumIterator;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::changes::{FeedPlace, Findable};
-use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::hub::{self, FeedChanges, HubState, WaitingFeed};
 use tidings_domain::items::Item;
-use tidings_domain::numbered;
 use tidings_domain::queue::Fate;
-use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::TopicChoice;
+use tidings_domain::{Error, numbered};
 use tokio::time::timeout;
 use url::{Url, form_urlencoded};
 
@@ -213,7 +212,7 @@ mod tests {
     use super::*;
     use crate::markup::test_support::{line, news};
     use tidings_domain::accounts::seen::Seen;
-    use tidings_domain::values::ids::{CommentAddress, NewsId};
+    use tidings_domain::values::{CommentAddress, NewsId};
 
     #[test]
     fn a_story_is_in_the_feeds_of_its_site_author_and_lists() {

@@ -19,8 +19,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topics;
 use tidings_domain::timelines::follows::{Side, people};
-use tidings_domain::values::cursor::Window;
-use tidings_domain::values::topic::{Topic, TopicChoice};
+use tidings_domain::values::{Topic, TopicChoice, Window};
 
 /// The lists of feeds in OPML.
 const OPML: &str = "/feeds.opml";

@@ -29,21 +29,18 @@ use tidings_domain::accounts::seen::Seen;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self as articles, ArticleOrder, ArticlePart};
-use tidings_domain::comments::lists as comment_lists;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
-use tidings_domain::comments::threads;
+use tidings_domain::comments::{lists as comment_lists, threads};
 use tidings_domain::inbox::{InboxEntry, InboxWindow};
 use tidings_domain::moderation::log::{self, LogEntry, LogWindow};
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::{self as news_lists, NewsPage};
 use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading;
-use tidings_domain::values::cursor::{Cursor, Window};
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::{CommentAddress, CommentId, ItemNumber, ModerationId, NewsId};
-use tidings_domain::values::limits::ARTICLES_PER_PAGE;
-use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::{
+    ARTICLES_PER_PAGE, CommentAddress, CommentId, CommentOrder, Cursor, Hostname, ItemNumber, ModerationId,
+    NewsId, NewsUrl, Window,
+};
 
 /// The error message for an invalid parameter of a page.
 const FROM_NEXT: &str = "it must be as in the link to the next page of the feed";

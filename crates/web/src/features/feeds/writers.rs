@@ -11,7 +11,7 @@ use crate::markup::parts::moment;
 use crate::settings::SiteSettings;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::Timestamp;
 use tidings_domain::values::text::printable_lines;
 use url::Url;
 

@@ -10,9 +10,8 @@ use crate::markup::parts::number;
 use maud::{Markup, html};
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
-use tidings_domain::values::limits::{MAX_PINNED, SESSION_SECONDS};
-use tidings_domain::values::rules::{LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
+use tidings_domain::values::{LimitRules, MAX_PINNED, ModerationRules, RankingRules, Rules, SESSION_SECONDS};
 use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 
 const SECONDS_A_DAY: u64 = 86_400;

@@ -5,9 +5,8 @@ use crate::markup::frame::Frame;
 use crate::markup::page::Page;
 use maud::{Markup, html};
 use tidings_domain::accounts::trust;
-use tidings_domain::values::limits::MAX_LINKS_OF_NEW;
-use tidings_domain::values::rules::{Rules, TrustRules};
 use tidings_domain::values::words::{counted, grouped_signed};
+use tidings_domain::values::{MAX_LINKS_OF_NEW, Rules, TrustRules};
 
 /// GET /about/trust.
 pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tidings_domain::imports::lines::WrittenLine;
 use tidings_domain::numbered::lists::{ItemList, list};
 use tidings_domain::numbered::{self, Updates};
-use tidings_domain::values::ids::ItemNumber;
+use tidings_domain::values::ItemNumber;
 
 /// How all addresses end.
 const ENDING: &str = ".json";

@@ -11,11 +11,9 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{DigestOf, DigestStory};
 use tidings_domain::inbox::InboxEntry;
 use tidings_domain::moderation::appeals::AppealAnswer;
-use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
-use tidings_domain::values::preferences::Digest;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::words::{counted, grouped};
+use tidings_domain::values::{Digest, MAX_DAILY_MAILS, MAX_MAILED_TEXT, ModerationId};
 
 /// Where somebody unsubscribes with a token.
 pub fn unsubscribe_address(token: &str) -> String {

@@ -10,9 +10,8 @@ use tidings_domain::accounts::confirmation;
 use tidings_domain::accounts::outbox::{self, ClaimedMail, MailOutcome, MailSubject, MailTurn, WaitingMail};
 use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{self, Candidates, last_due};
-use tidings_domain::error::Error;
-use tidings_domain::inbox;
 use tidings_domain::queue::{Fate, SendingTurn};
+use tidings_domain::{Error, inbox};
 
 /// Sends some of the mails that are due, one after the other, unless another server does. Returns how many were due.
 /// Rounds: 1, and those of the mails.

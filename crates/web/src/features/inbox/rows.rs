@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::inbox::{InboxEntry, InboxEvent, ReplyTarget};
-use tidings_domain::values::ids::CommentAddress;
+use tidings_domain::values::CommentAddress;
 
 /// The followers that a row names before it counts the others.
 const NAMED_FOLLOWERS: usize = 3;
@@ -251,7 +251,7 @@ fn read_form(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidings_domain::values::ids::UserId;
+    use tidings_domain::values::UserId;
 
     fn follower(id: u64, name: &str) -> InboxEntry {
         let place = InboxCursor { time: 1.0, id: EntryId::Follow(UserId(id)) };

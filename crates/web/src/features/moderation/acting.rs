@@ -22,9 +22,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Serialize;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
-use tidings_domain::values::actions::Deed;
-use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::{Deed, ModerationId, Thing};
 use tidings_domain::{Error, Refusal};
 use utoipa::ToSchema;
 

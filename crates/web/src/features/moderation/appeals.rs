@@ -22,10 +22,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::log_in::Credentials;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day;
-use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::limits::MAX_APPEAL;
+use tidings_domain::values::{MAX_APPEAL, ModerationId, Timestamp, day};
 
 const HEADING: &str = "Appeal";
 
@@ -246,8 +243,7 @@ mod tests {
     use super::*;
     use crate::markup::test_support::{framed, user};
     use tidings_domain::Refusal;
-    use tidings_domain::values::actions::Action;
-    use tidings_domain::values::moderation::Thing;
+    use tidings_domain::values::{Action, Thing};
 
     fn decision(appeal: Option<Appeal>, refusal: Option<Refusal>) -> DecisionFacts {
         DecisionFacts {

@@ -23,12 +23,10 @@ use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::origins::{self, ListedBan, NewOriginBan};
-use tidings_domain::values::actions::Hours;
-use tidings_domain::values::day;
-use tidings_domain::values::ids::{ModerationId, OriginBanId};
-use tidings_domain::values::moderation::Reason;
-use tidings_domain::values::origin_ban::{BanScope, BannedOrigin, OriginKind};
 use tidings_domain::values::words::{counted, grouped};
+use tidings_domain::values::{
+    BanScope, BannedOrigin, Hours, ModerationId, OriginBanId, OriginKind, Reason, day,
+};
 use utoipa::ToSchema;
 
 form! {

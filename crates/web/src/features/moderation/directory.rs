@@ -9,20 +9,16 @@ use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
 use crate::request::viewer::SignedFields;
 use crate::request::{paging, values};
 use axum::Json;
+use tidings_domain::Site;
 use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
 use tidings_domain::moderation::directory::{self, AccountRow, AccountState, DoneForAll, RowFilter};
-use tidings_domain::site::Site;
-use tidings_domain::values::actions::{Action, Deed, Hours};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day::Day;
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::limits::{DIRECTORY_DEPTH, DIRECTORY_ROWS, MAX_REMOVED_DAYS};
-use tidings_domain::values::moderation::Reason;
-use tidings_domain::values::network::NetworkTag;
-use tidings_domain::values::rules::TrustRules;
+use tidings_domain::values::{
+    Action, DIRECTORY_DEPTH, DIRECTORY_ROWS, Day, Deed, Hours, MAX_REMOVED_DAYS, NetworkTag, Reason,
+    Timestamp, TrustRules, UserId,
+};
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
 
 /// The prefix of the names of the checkboxes. Each person has one, with their number; its value is their username.

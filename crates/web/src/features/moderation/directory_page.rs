@@ -16,7 +16,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use strum::VariantArray;
 use tidings_domain::moderation::directory::{AccountRow, AccountState};
-use tidings_domain::values::actions::Action;
+use tidings_domain::values::Action;
 use tidings_domain::values::words::counted;
 use tidings_search::accounts::AccountOrder;
 use url::form_urlencoded::Serializer;

@@ -9,8 +9,7 @@ use crate::request::path::PathOf;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::{Action, Thing};
 
 /// The address of the page about a post.
 fn address(thing: &Thing) -> String {

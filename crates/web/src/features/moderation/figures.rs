@@ -7,8 +7,8 @@ use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{age, number};
 use maud::{Markup, html};
 use tidings_domain::moderation::figures::{self, QueueFigures};
-use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
 use tidings_domain::values::words::{grouped, span};
+use tidings_domain::values::{FIGURES_DAYS, FIGURES_LINES};
 
 /// GET /moderate/figures.
 pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<Markup, RequestError> {

@@ -19,8 +19,7 @@ use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::Error;
 use tidings_domain::flags::{self, Flagging};
-use tidings_domain::values::flag::{Flag, FlagNote, FlagReason};
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::{Flag, FlagNote, FlagReason, Thing};
 
 form! {
     /// A flag on a thing.

@@ -9,15 +9,11 @@ use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::moderation::log::LogWindow;
 use tidings_domain::moderation::{ModerationRequest, SeenRow};
-use tidings_domain::values::actions::{Action, Deed, Hours, parse_hours};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::flag::FlagReason;
-use tidings_domain::values::ids::{ModerationId, NewsId};
-use tidings_domain::values::limits::{MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS};
-use tidings_domain::values::moderation::{AppealText, Reason, Thing};
-use tidings_domain::values::text::{Body, Title};
-use tidings_domain::values::topic::Topics;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::actions::parse_hours;
+use tidings_domain::values::{
+    Action, AppealText, Body, Deed, FlagReason, Hours, MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS,
+    ModerationId, NewsId, NewsUrl, Reason, Thing, Timestamp, Title, Topics,
+};
 
 form! {
     /// An action of a moderator.

@@ -16,12 +16,8 @@ use axum::Json;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::day;
-use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
-use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Action, LONGEST_NAMED_USERNAME, ModerationId, Thing, day};
 use url::form_urlencoded::Serializer;
 
 /// GET /moderations: count, before, moderator, kind, action, person, part_of.

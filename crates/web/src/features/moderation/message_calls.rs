@@ -15,10 +15,9 @@ use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
 };
 use tidings_domain::moderation::messages::{Matter, NewMessage};
-use tidings_domain::values::ids::{MessageAddress, MessageThreadId, ModerationId};
-use tidings_domain::values::limits::MESSAGES_SHOWN;
-use tidings_domain::values::message::MessageText;
-use tidings_domain::values::size;
+use tidings_domain::values::{
+    MESSAGES_SHOWN, MessageAddress, MessageText, MessageThreadId, ModerationId, size,
+};
 
 form! {
     /// A message to the moderators, or their answer.

@@ -29,9 +29,9 @@ use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadState, ThreadWindow,
 };
 use tidings_domain::moderation::messages::{self, Matter, NewMessage};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::ids::{MessageAddress, MessageThreadId, ModerationId};
-use tidings_domain::values::limits::{MAX_MESSAGE, MESSAGES_A_DAY};
+use tidings_domain::values::{
+    Action, MAX_MESSAGE, MESSAGES_A_DAY, MessageAddress, MessageThreadId, ModerationId,
+};
 
 /// The sender of an answer whose author is not named.
 pub const THE_MODERATORS: &str = "the moderators";
@@ -397,8 +397,7 @@ mod tests {
     use super::*;
     use crate::limits::PAGE_BYTES;
     use crate::markup::test_support::{NOW, framed, user};
-    use tidings_domain::values::ids::UserId;
-    use tidings_domain::values::limits::MESSAGES_SHOWN;
+    use tidings_domain::values::{MESSAGES_SHOWN, UserId};
 
     fn thread(member: u64) -> ShownThread {
         let message = |number| ShownMessage {

@@ -18,7 +18,7 @@ use tidings_domain::accounts::profiles::{self, ProfileFacts};
 use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::moderation::messages::reading;
 use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost};
-use tidings_domain::values::limits::LOG_LINES_SCANNED;
+use tidings_domain::values::LOG_LINES_SCANNED;
 use tidings_domain::values::words::counted;
 use url::form_urlencoded::Serializer;
 

@@ -18,12 +18,8 @@ use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day;
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Action, Restriction, RestrictionKind, Thing, Timestamp, day};
 
 /// How long a restriction can last: hours and words.
 pub(super) const SPANS: [(&str, &str); 4] =
@@ -309,9 +305,7 @@ pub async fn network(
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed, user};
-    use tidings_domain::values::clock::Timestamp;
-    use tidings_domain::values::ids::ModerationId;
-    use tidings_domain::values::limits::MAX_REMOVED_DAYS;
+    use tidings_domain::values::{MAX_REMOVED_DAYS, ModerationId, Timestamp};
 
     fn page(viewer: &str, flags: &str) -> String {
         let person = ProfileFacts {

@@ -6,10 +6,7 @@ use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
 use maud::{Markup, html};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::timelines::tweets::Tweet;
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::ids::{CommentAddress, NewsId};
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::{Action, CommentAddress, NewsId, Thing, Withheld};
 
 /// The tools for a comment.
 pub fn comment_tools(frame: &Frame<'_>, news: NewsId, comment: &Comment) -> Markup {

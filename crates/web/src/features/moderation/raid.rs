@@ -5,10 +5,8 @@ use crate::error::sentence;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{reason_field, thing_fields};
 use maud::{Markup, html};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::day;
-use tidings_domain::values::moderation::{SitePart, Thing};
 use tidings_domain::values::words::span;
+use tidings_domain::values::{Action, SitePart, Thing, day};
 
 /// The durations that are offered, in hours.
 const DURATIONS: [u64; 3] = [1, 24, 168];

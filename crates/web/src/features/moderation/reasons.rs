@@ -15,9 +15,7 @@ use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::saved_reasons;
-use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::limits::MAX_SAVED_REASONS;
-use tidings_domain::values::saved_reason::{ReasonChange, SavedReason, SavedReasons};
+use tidings_domain::values::{MAX_SAVED_REASONS, ModerationId, ReasonChange, SavedReason, SavedReasons};
 
 /// The address of the page.
 const ADDRESS: &str = "/moderate/reasons";

@@ -22,12 +22,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueueCursor, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::day;
-use tidings_domain::values::flag::{FlagReason, Weight};
-use tidings_domain::values::limits::MAX_REASON;
-use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::{counted, wait};
+use tidings_domain::values::{Action, FlagReason, MAX_REASON, Thing, Weight, day};
 use tidings_domain::vote_rings;
 
 /// The keys of the page with their actions; the script defines them.
@@ -405,11 +401,9 @@ mod tests {
     use crate::limits::PAGE_BYTES;
     use crate::markup::test_support::{NOW, framed, user};
     use strum::IntoEnumIterator;
-    use tidings_domain::values::flag::FlagReason;
-    use tidings_domain::values::hostname::Hostname;
-    use tidings_domain::values::ids::UserId;
-    use tidings_domain::values::limits::{
-        LONGEST_STORED_USERNAME, MAX_FLAG_NOTE, MAX_REASON, MAX_TITLE, QUEUE_FLAGS, QUEUE_NOTES, QUEUE_TEXT,
+    use tidings_domain::values::{
+        FlagReason, Hostname, LONGEST_STORED_USERNAME, MAX_FLAG_NOTE, MAX_REASON, MAX_TITLE, QUEUE_FLAGS,
+        QUEUE_NOTES, QUEUE_TEXT, UserId,
     };
 
     fn row(author: u64, role: Role) -> Row {

@@ -26,11 +26,10 @@ use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::rules::{self, DryRun, NewRule, RuleMatch};
-use tidings_domain::values::ids::{ModerationId, RuleId};
-use tidings_domain::values::limits::MAX_PATTERN;
-use tidings_domain::values::moderation::{Reason, Thing};
-use tidings_domain::values::post_rule::{Pattern, PostRule, RuleEffect, RuleKind};
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{
+    MAX_PATTERN, ModerationId, Pattern, PostRule, Reason, RuleEffect, RuleId, RuleKind, Thing,
+};
 use utoipa::ToSchema;
 
 form! {

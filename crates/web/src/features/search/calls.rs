@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use tidings_domain::accounts::users::User;
 use tidings_domain::found::Finding;
-use tidings_domain::values::limits::MAX_TITLE;
+use tidings_domain::values::MAX_TITLE;
 use tidings_search::asking::{Hit, Relevance};
 use tidings_search::excerpts::Matcher;
 use tidings_search::language::Term;

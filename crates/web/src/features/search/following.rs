@@ -16,12 +16,10 @@ use crate::server::conditions;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::changes::{self, FeedPlace, Findable};
-use tidings_domain::error::Error;
-use tidings_domain::site::Site;
 use tidings_domain::supervision::steps::step;
 use tidings_domain::texts::{self, Text, TextWalk};
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::{NewsId, Timestamp};
+use tidings_domain::{Error, Site};
 use tidings_keyspace::{KeyspaceError, WrittenKeys};
 use tidings_search::index::{Account, Audience, Document, IndexError, Kind, Progress};
 

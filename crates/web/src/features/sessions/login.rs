@@ -26,8 +26,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::{login, sessions};
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::limits::FAILED_ADDRESSES;
+use tidings_domain::values::{FAILED_ADDRESSES, UserId};
 
 /// Logs in, for both the form and the API.
 pub(crate) async fn begin(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {

@@ -19,7 +19,7 @@ use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
 use tidings_domain::accounts::users::User;
-use tidings_domain::values::limits::MAX_PASSKEY_NAME;
+use tidings_domain::values::MAX_PASSKEY_NAME;
 
 /// A form that is sent with a passkey. The script shows it; without the script there is a line
 /// that says so.

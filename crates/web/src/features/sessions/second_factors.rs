@@ -16,7 +16,7 @@ use crate::request::viewer::SignedFields;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
-use tidings_domain::values::limits::RECOVERY_CODES;
+use tidings_domain::values::RECOVERY_CODES;
 
 /// The overview. `has_passkeys` says whether passkeys work at the address of the site.
 fn overview(frame: &Frame<'_>, state: &TwoFactorState, has_passkeys: bool) -> Markup {

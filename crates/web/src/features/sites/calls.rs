@@ -20,9 +20,8 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::sites::{
     self, Board, CastVote, DailyVoter, DayOfVotes, History, Score, SiteLine, Span, VoterDetails, VoterVote,
 };
-use tidings_domain::values::day::{Day, written};
-use tidings_domain::values::hostname::{HashPrefix, Hostname};
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::day::written;
+use tidings_domain::values::{Day, HashPrefix, Hostname, VoterId};
 
 answer! {
     /// A voter's own votes.

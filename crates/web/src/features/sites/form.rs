@@ -7,11 +7,8 @@ use crate::request::json::{self, hostname};
 use crate::request::values;
 use serde_json::Value;
 use tidings_domain::sites::{SettingsChange, Verdict};
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::parse_moment;
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::limits::{MAX_DAILY_VOTES, MAX_HISTORY_DAYS, MAX_LINKS};
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Hostname, MAX_DAILY_VOTES, MAX_HISTORY_DAYS, MAX_LINKS, Timestamp, VoterId};
 use utoipa::ToSchema;
 
 form! {

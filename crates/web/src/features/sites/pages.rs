@@ -25,15 +25,12 @@ use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
-use tidings_domain::news::lists;
-use tidings_domain::news::site_page;
+use tidings_domain::news::{lists, site_page};
 use tidings_domain::sites::{
     self, Board, CastVote, Score, Shortage, SiteLine, SiteVote, Span, Verdict, VoteTotals,
 };
-use tidings_domain::values::hostname::{Hostname, HostnameError};
-use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
-use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::{counted, grouped, grouped_signed};
+use tidings_domain::values::{Hostname, HostnameError, NewsUrl, SITE_NEWS, SITE_SCORE_ACCOUNTS};
 
 /// The title of a list of sites, and its name among others.
 const fn board_names(board: Board) -> (&'static str, &'static str) {
@@ -341,7 +338,7 @@ mod tests {
     use tidings_domain::accounts::users::User;
     use tidings_domain::news::lists::NewsPage;
     use tidings_domain::sites::{History, SiteVotes};
-    use tidings_domain::values::clock::Timestamp;
+    use tidings_domain::values::Timestamp;
 
     fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
         let votes = SiteVotes { totals: VoteTotals { sum: 20, count: 24 }, networks: 3, accounts: 0 };

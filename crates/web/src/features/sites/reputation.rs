@@ -16,12 +16,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
-use tidings_domain::Error;
-use tidings_domain::Refusal;
 use tidings_domain::sites::{self, Score, SiteVote, Verdict};
-use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::limits::MAX_LINKS;
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::{Hostname, MAX_LINKS, VoterId};
+use tidings_domain::{Error, Refusal};
 use utoipa::ToSchema;
 
 /// A vote in the documented call.

@@ -19,8 +19,8 @@ use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::users::User;
 use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
-use tidings_domain::values::day::{Day, written};
-use tidings_domain::values::voter_id::VoterId;
+use tidings_domain::values::day::written;
+use tidings_domain::values::{Day, VoterId};
 
 /// The voter that was looked up.
 struct FoundVoter {
@@ -296,8 +296,7 @@ mod tests {
     use super::*;
     use crate::markup::test_support::{framed, user};
     use tidings_domain::sites::{CastVote, Verdict};
-    use tidings_domain::values::clock::Timestamp;
-    use tidings_domain::values::hostname::Hostname;
+    use tidings_domain::values::{Hostname, Timestamp};
 
     #[test]
     fn the_page_shows_a_voter_and_the_possible_action() {

@@ -20,11 +20,7 @@ use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::NewsPage;
 use tidings_domain::news::{hidden, past};
 use tidings_domain::submissions::Submitted;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits;
-use tidings_domain::values::period::Period;
-use tidings_domain::values::vote_state::VoteState;
+use tidings_domain::values::{NewsId, Period, Timestamp, VoteState, limits};
 use tidings_domain::votes;
 
 answer! {

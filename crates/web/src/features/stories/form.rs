@@ -4,8 +4,7 @@ use crate::error::RequestError;
 use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use crate::request::values;
 use tidings_domain::news::item::Direction;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::topic::Topics;
+use tidings_domain::values::{NewsId, Topics};
 
 // `Submission` of the domain reads title, URL and text together.
 form! {

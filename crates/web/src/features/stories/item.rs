@@ -16,9 +16,8 @@ use tidings_domain::accounts::reader::Sight;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::listing::Marks;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::size;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{NewsId, size};
 
 /// The votes on a story as an article.
 #[derive(Debug, Clone, Copy)]

@@ -18,7 +18,7 @@ use tidings_domain::news::item::News;
 use tidings_domain::news::listing::Marks;
 use tidings_domain::news::lists;
 use tidings_domain::news::marking::{self, Mark};
-use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::NewsId;
 
 /// The parameter of a page that names the story that was just hidden.
 const JUST_HIDDEN: &str = "hid";

@@ -12,9 +12,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use tidings_domain::news::past;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::day::Day;
-use tidings_domain::values::period::{Month, Period};
+use tidings_domain::values::{Day, Month, Period, Timestamp};
 
 /// Days that the page of the past links to.
 const RECENT_DAYS: u64 = 7;

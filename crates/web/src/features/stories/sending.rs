@@ -8,11 +8,7 @@ use crate::features::stories::titles::{self, FetchPlace};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::users::User;
 use tidings_domain::submissions::{self, Submission, Submitted, preparing};
-use tidings_domain::values::actions::Deed;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::text::Title;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::{Deed, NewsId, NewsUrl, Thing, Title};
 
 /// Submits or edits a story, for both the form and the API.
 pub(crate) async fn submit_or_edit(

@@ -9,18 +9,15 @@ use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForm, field, may_moderate, tools};
 use maud::{Markup, Render, html};
+use tidings_domain::Error;
 use tidings_domain::accounts::reader::Perspective;
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
-use tidings_domain::error::Error;
 use tidings_domain::news::item::News;
-use tidings_domain::values::actions::Action;
-use tidings_domain::values::limits::MAX_TITLE;
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::withheld::Closed;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Action, Closed, MAX_TITLE, Thing};
 
 /// The tools of moderators for a story.
 pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {

@@ -14,11 +14,8 @@ use tidings_domain::articles::topics::TopicLine;
 use tidings_domain::found::Finding;
 use tidings_domain::news::item::News;
 use tidings_domain::submissions::{Submission, SubmissionContent};
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits::{MAX_TITLE, MAX_TOPICS, TOPIC_BUTTONS};
-use tidings_domain::values::text::Body;
-use tidings_domain::values::topic::Topics;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Body, MAX_TITLE, MAX_TOPICS, NewsId, TOPIC_BUTTONS, Topics};
 
 /// The field by which buttons say what they are for. The button that sends the story has none.
 const STEP: &str = "then";

@@ -30,11 +30,8 @@ use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
 use tidings_domain::submissions::{Submission, Submitted, preparing};
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits::MAX_OFFERED_TOPICS;
-use tidings_domain::values::text::Title;
-use tidings_domain::values::topic::{Topic, Topics};
-use tidings_domain::values::urls::{NewsUrl, completed};
+use tidings_domain::values::urls::completed;
+use tidings_domain::values::{MAX_OFFERED_TOPICS, NewsId, NewsUrl, Title, Topic, Topics};
 
 /// The topics that the form offers.
 async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {

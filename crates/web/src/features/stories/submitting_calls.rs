@@ -9,8 +9,8 @@ use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
 use tidings_domain::submissions::preparing;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::urls::{NewsUrl, completed};
+use tidings_domain::values::urls::completed;
+use tidings_domain::values::{NewsId, NewsUrl};
 
 form! {
     /// A page whose title is wanted.

@@ -14,11 +14,7 @@ use crate::server::outgoing::Ports;
 use crate::settings::TitleSettings;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tidings_domain::values::ids::UserId;
-use tidings_domain::values::network::Network as ClientNetwork;
-use tidings_domain::values::rates::RatedAction;
-use tidings_domain::values::text::Title;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::{Network as ClientNetwork, NewsUrl, RatedAction, Title, UserId};
 use tidings_domain::{Error, Refusal};
 use url::Url;
 

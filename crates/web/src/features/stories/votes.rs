@@ -22,9 +22,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::ThreadLines;
 use tidings_domain::comments::threads;
 use tidings_domain::news::lists;
-use tidings_domain::values::ids::{CommentAddress, NewsId};
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::preferences::CommentOrder;
+use tidings_domain::values::{CommentAddress, CommentOrder, NewsId, Thing};
 use tidings_domain::{Error, Refusal, votes};
 
 /// The question whether to vote for a story or a comment.

@@ -20,7 +20,7 @@ use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets::PostedTweet;
-use tidings_domain::values::ids::{NewsId, TweetId};
+use tidings_domain::values::{NewsId, TweetId};
 
 answer! {
     /// The outcome of posting a tweet.

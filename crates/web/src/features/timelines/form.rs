@@ -2,8 +2,7 @@
 
 use crate::request::form::{form, parsed, text, valid};
 use crate::request::values;
-use tidings_domain::values::ids::TweetId;
-use tidings_domain::values::text::TweetText;
+use tidings_domain::values::{TweetId, TweetText};
 
 form! {
     /// A new tweet.

@@ -20,8 +20,7 @@ use maud::{Markup, html};
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::timelines::tweets;
-use tidings_domain::values::cursor::Window;
-use tidings_domain::values::limits::MAX_TWEET;
+use tidings_domain::values::{MAX_TWEET, Window};
 
 /// The pages about following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::users::User;
 use tidings_domain::timelines::follows::{self, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::UserId;
 use tidings_domain::values::words::counted;
 
 /// The button that follows or unfollows a user; nothing for the viewer's own account. It

@@ -21,20 +21,16 @@ use crate::settings::SiteSettings;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::Refusal;
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::accounts::users::User;
-use tidings_domain::error::Refusal;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets::{self, Tweet};
-use tidings_domain::values::actions::Deed;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::cursor::Cursor;
-use tidings_domain::values::ids::TweetId;
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::{Cursor, Deed, Thing, Timestamp, TweetId};
 use tidings_text::stored_text::StoredText;
 
 /// The second in which a tweet was posted.

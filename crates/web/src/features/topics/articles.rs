@@ -19,8 +19,7 @@ use serde::Deserialize;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
-use tidings_domain::values::topic::TopicChoice;
-use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::{NewsUrl, TopicChoice};
 
 /// Which articles a list has.
 #[derive(Debug, Clone)]
@@ -269,7 +268,7 @@ mod tests {
     use crate::markup::addresses::described;
     use crate::markup::test_support::{NOW, framed, line, news, user};
     use tidings_domain::articles::lists::ArticleLine;
-    use tidings_domain::values::ids::NewsId;
+    use tidings_domain::values::NewsId;
 
     fn page(total: u64) -> ArticlePage {
         let article = Article {

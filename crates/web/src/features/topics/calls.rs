@@ -11,11 +11,7 @@ use serde::Serializer;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::articles::topics;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits::ARTICLES_PER_PAGE;
-use tidings_domain::values::topic::Topic;
-use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::{ARTICLES_PER_PAGE, NewsId, Timestamp, Topic, TopicChoice};
 
 answer! {
     /// A page of a list of articles.

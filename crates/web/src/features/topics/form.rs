@@ -4,8 +4,7 @@ use crate::error::RequestError;
 use crate::request::form::{Fields, form, valid};
 use crate::request::values;
 use tidings_domain::Error;
-use tidings_domain::values::text::TopicSentence;
-use tidings_domain::values::topic::Topic;
+use tidings_domain::values::{Topic, TopicSentence};
 
 form! {
     /// A new name for a topic.

@@ -22,10 +22,8 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
-use tidings_domain::values::limits::MAX_TOPIC_SENTENCE;
-use tidings_domain::values::size;
-use tidings_domain::values::topic::{Topic, TopicChoice};
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{MAX_TOPIC_SENTENCE, Topic, TopicChoice, size};
 use tidings_keyspace::Within;
 
 /// The page of all topics.

@@ -1,7 +1,6 @@
 //! The requirements for the HTML of any text: for the tests and the fuzz target.
 
-use tidings_domain::values::limits::MAX_MARKUP_LEVELS;
-use tidings_domain::values::size;
+use tidings_domain::values::{MAX_MARKUP_LEVELS, size};
 use tidings_text::stored_text::StoredText;
 use url::Url;
 

@@ -4,8 +4,7 @@ use super::checker::{check_links, check_markup};
 use super::*;
 use crate::markup::autolink::linked;
 use proptest::prelude::*;
-use tidings_domain::values::limits::MAX_SHOWN_TEXT_BYTES;
-use tidings_domain::values::size;
+use tidings_domain::values::{MAX_SHOWN_TEXT_BYTES, size};
 
 fn rendered(text: &str) -> String {
     let html = markdown(text, LinkTarget::Same).into_string();

@@ -161,7 +161,7 @@ fn of_settings(facts: &Facts) -> [Option<Notice>; 3] {
 mod tests {
     use super::*;
     use crate::server::conditions::{self, Facts as Known};
-    use tidings_domain::values::clock::Timestamp;
+    use tidings_domain::values::Timestamp;
     use tidings_keyspace::StoreHealth;
 
     fn shown(change: impl FnOnce(&mut Facts)) -> String {

@@ -11,14 +11,12 @@ use crate::markup::parts::DELETED_USER;
 use serde_json::{Map, Value, json};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
-use tidings_domain::error::{Error, Refusal};
-use tidings_domain::flags;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::hooks::{self, Event, HookMessage};
 use tidings_domain::moderation::log;
-use tidings_domain::values::hook::HookFormat;
-use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{HookFormat, Thing};
+use tidings_domain::{Error, Refusal, flags};
 
 /// The page of the review queue.
 const QUEUE: &str = "/moderate";

@@ -10,11 +10,10 @@ use crate::server::outgoing::{self, OutgoingError, Ports};
 use axum::http::header::{self, HeaderName};
 use futures_util::future::join_all;
 use std::time::{Duration, Instant};
-use tidings_domain::error::Error;
+use tidings_domain::Error;
 use tidings_domain::hooks::{self, Due, HookMessage};
 use tidings_domain::queue::Fate;
-use tidings_domain::values::hook::{Hook, HookResult};
-use tidings_domain::values::ids::HookId;
+use tidings_domain::values::{Hook, HookId, HookResult};
 use tokio::time::timeout;
 
 /// The id of a message: the same if it is sent again.

@@ -3,7 +3,7 @@
 use crate::limits::CHARSET_BYTES;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
-use tidings_domain::values::text::Title;
+use tidings_domain::values::Title;
 
 /// A page, or its first part.
 pub(super) struct Page {
