@@ -18,7 +18,7 @@ use crate::{Error, Site};
 pub(crate) use claims::{Claims, Fault, Found, Mend};
 pub(crate) use forms::{Form, is};
 pub(crate) use references::Remedy::{Person, Remove, RemoveAny, RemoveAs};
-pub(crate) use references::{At, LINE, Noun, Place, STORY, USER, VOTER};
+pub(crate) use references::{At, LINE, NameIn, Noun, STORY, USER, VOTER};
 pub(crate) use source::Source;
 pub(crate) use subject::{Subject, SubjectItem};
 
@@ -67,7 +67,7 @@ pub(crate) const fn claims(claim: fn(&Subject, &mut Claims)) -> Check {
 
 /// A check that the names at a place are those of something that is there. The text says what is found otherwise, with `{}`
 /// for the name; one without says only how it is called.
-pub(crate) const fn refers(place: Place, what: &'static str, noun: Noun, remedy: Remedy) -> Check {
+pub(crate) const fn refers(place: NameIn, what: &'static str, noun: Noun, remedy: Remedy) -> Check {
     Check { how: How::Refers(Reference { place, what, noun, remedy }), looks: 1 }
 }
 

@@ -9,7 +9,7 @@ use crate::accounts::users::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA};
 use crate::keys::{self, families};
 use crate::store_rules::claims::LOST_LINE;
 use crate::store_rules::{
-    At, Claims, Fault, Form, LINE, Mend, Noun, Person, Place, Remove, RemoveAs, Subject, SubjectItem, USER,
+    At, Claims, Fault, Form, LINE, Mend, NameIn, Noun, Person, Remove, RemoveAs, Subject, SubjectItem, USER,
     claims, form, is, refers, rules,
 };
 use crate::values::{REMOVED, RemovedBy, SessionHash, UserId, lookalikes};
@@ -19,19 +19,19 @@ rules! { pub(crate) RULES:
     "a user has its form" =>
         USER: claims(well_formed);
         USER: form(Form::MayHave(&["ctime", "karma", "replies", UNTRUSTED_KARMA, DEACTIVATED], is::<i64>), "a whole number");
-        USER: refers(Place::Field(REMOVED), "a profile removed by the line", REMOVAL,
+        USER: refers(NameIn::Field(REMOVED), "a profile removed by the line", REMOVAL,
             Person(LOST_LINE));
     "the name of a user leads to the user" => USER: claims(names);
     "a name leads to the user who has it" => USERNAME_TO_ID: claims(name);
     "a name for the eye leads to a user" => USERNAME_FOLDED: claims(folded);
     "a session is in the list of its user" =>
         SESSION: form(Form::Has(&["user_id"], is::<i64>), "the id of a user");
-        SESSION: refers(Place::Field("user_id"), "the user", USER, RemoveAs("end the session"));
+        SESSION: refers(NameIn::Field("user_id"), "the user", USER, RemoveAs("end the session"));
         SESSION: claims(session);
     "a session of Lamer News has a user" =>
-        AUTH: refers(Place::Text, "the user", USER, RemoveAs("end the session"));
+        AUTH: refers(NameIn::Text, "the user", USER, RemoveAs("end the session"));
     "who was invited is in the list of who invited them, and the tree begins with those who were not" =>
-        USER: refers(Place::Field(INVITED_BY), "an invitation by the user", USER,
+        USER: refers(NameIn::Field(INVITED_BY), "an invitation by the user", USER,
             Person("restore the user from a backup, or delete the field"));
         USER: claims(invited);
         INVITES_BY: claims(invites);
@@ -39,7 +39,7 @@ rules! { pub(crate) RULES:
         INVITES_ROOTS: claims(invites_root);
     "an invitation is in the list of who made it" =>
         INVITES_CODE: form(Form::Has(&["user_id"], is::<i64>), "the id of a user");
-        INVITES_CODE: refers(Place::Field("user_id"), "an invitation by the user", USER,
+        INVITES_CODE: refers(NameIn::Field("user_id"), "an invitation by the user", USER,
             Person("restore the user from a backup, or delete the key; it also expires"));
         INVITES_CODE: claims(invitation);
     "who gets a digest is in the list of those who get one" =>
@@ -49,7 +49,7 @@ rules! { pub(crate) RULES:
         MAIL_OUTBOX: form(Form::MemberOrGone(is::<WaitingMail>), "mails");
         MAIL_OUTBOX: claims(mail);
     "what was written waits to be sent" =>
-        MAIL_WRITTEN: refers(Place::Member, "the mail {}, which does not wait", MAIL, Remove);
+        MAIL_WRITTEN: refers(NameIn::Member, "the mail {}, which does not wait", MAIL, Remove);
 }
 
 /// The line that removed something.

@@ -6,7 +6,7 @@ use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::store_rules::claims::score_fault;
 use crate::store_rules::{
-    Claims, Fault, Mend, Noun, Place, Remove, Subject, SubjectItem, claims, refers, rules,
+    Claims, Fault, Mend, NameIn, Noun, Remove, Subject, SubjectItem, claims, refers, rules,
 };
 use crate::values::{NewsId, Topic};
 use tidings_keyspace::{Batch, Expiry, read};
@@ -19,7 +19,7 @@ rules! { pub(crate) RULES:
     "lists of articles have only articles of stories that are shown" =>
         ARTICLES_BY_TIME, ARTICLES_BY_SCORE: claims(listed);
     "votes on an article are on one that exists" =>
-        VOTED: refers(Place::Part, "votes on the article", ARTICLE, Remove);
+        VOTED: refers(NameIn::Part, "votes on the article", ARTICLE, Remove);
     "a topic has only articles whose stories name it" => GROUP: claims(listed);
     "a topic keeps a place only for articles of stories that are withheld and name it" =>
         GROUP_WITHHELD: claims(listed);

@@ -152,7 +152,7 @@ fn has_thread(subject: &Subject, claims: &mut Claims) {
     let key = keys::thread(news);
     claims.of("comments").add(read::expiry(&key), move |thread| {
         let (found, expected) = ("nothing".to_owned(), format!("{count} comments or more"));
-        (thread == Expiry::Absent).then(|| Fault { key, found, expected, mend: LOST })
+        (thread == Expiry::Absent).then_some(Fault { key, found, expected, mend: LOST })
     });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::hooks::{Event, HookMessage};
 use crate::keys::{self, families};
-use crate::store_rules::{At, Form, Noun, Place, Remove, form, is, refers, rules};
+use crate::store_rules::{At, Form, Noun, NameIn, Remove, form, is, refers, rules};
 use crate::values::{Hook, HookId, HookResult};
 
 rules! { pub(crate) RULES:
@@ -14,10 +14,10 @@ rules! { pub(crate) RULES:
         HOOK_EVENTS: form(Form::MemberOrGone(is::<Event>), "events");
     "a message says what has happened, and waits for a webhook that exists" =>
         HOOK_OUTBOX: form(Form::MemberOrGone(is::<HookMessage>), "messages");
-        HOOK_OUTBOX: refers(Place::Part, "messages to the webhook", HOOK, Remove);
+        HOOK_OUTBOX: refers(NameIn::Part, "messages to the webhook", HOOK, Remove);
     "a result can be read, and is of a webhook that exists" =>
         HOOK_RESULTS: form(Form::MemberOrGone(|member| HookResult::from_json(member).is_some()), "results");
-        HOOK_RESULTS: refers(Place::Part, "results of the webhook", HOOK, Remove);
+        HOOK_RESULTS: refers(NameIn::Part, "results of the webhook", HOOK, Remove);
 }
 
 const HOOK: Noun = Noun("webhooks", |_, id| Some(At::Field(keys::HOOKS.to_owned(), id.to_owned())));

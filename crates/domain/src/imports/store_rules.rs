@@ -1,14 +1,14 @@
 //! Rules of what was imported: that it is there, so that it is not imported once more.
 
 use crate::keys::{self, families};
-use crate::store_rules::{Claims, Mend, Person, Place, STORY, Subject, USER, VOTER, claims, refers, rules};
+use crate::store_rules::{Claims, Mend, NameIn, Person, STORY, Subject, USER, VOTER, claims, refers, rules};
 use tidings_keyspace::{Order, read};
 
 rules! { pub(crate) RULES:
     "what was imported is there" =>
-        IMPORTED_VOTERS: refers(Place::Values, "imported as", VOTER, Person(FORGOTTEN));
-        IMPORTED_LINKS: refers(Place::Values, "imported as", STORY, Person(FORGOTTEN));
-        IMPORTED_ACCOUNTS: refers(Place::Values, "imported as", USER, Person(FORGOTTEN));
+        IMPORTED_VOTERS: refers(NameIn::Values, "imported as", VOTER, Person(FORGOTTEN));
+        IMPORTED_LINKS: refers(NameIn::Values, "imported as", STORY, Person(FORGOTTEN));
+        IMPORTED_ACCOUNTS: refers(NameIn::Values, "imported as", USER, Person(FORGOTTEN));
         IMPORTED: claims(imported_item);
 }
 

@@ -1,11 +1,11 @@
 //! Rules of background jobs.
 
 use crate::keys::{self, families};
-use crate::store_rules::{At, Claims, Form, Noun, Place, RemoveAs, Subject, claims, form, refers, rules};
+use crate::store_rules::{At, Claims, Form, NameIn, Noun, RemoveAs, Subject, claims, form, refers, rules};
 
 rules! { pub(crate) RULES:
     "a job in the queue has its progress" =>
-        TIMELINE_JOBS: refers(Place::Member, "the job {}, which has no progress", PROGRESS,
+        TIMELINE_JOBS: refers(NameIn::Member, "the job {}, which has no progress", PROGRESS,
             RemoveAs("remove the job from the queue"));
     "a job that has progress is in the queue" =>
         TIMELINE_JOB: form(Form::Has(&["step"], |_| true), "the step of a job");

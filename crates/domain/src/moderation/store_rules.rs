@@ -9,7 +9,7 @@ use crate::moderation::log::{CHANGED, PART_OF, PARTS, parts_in};
 use crate::review::QueuePlace;
 use crate::store_rules::claims::LOST_LINE;
 use crate::store_rules::{
-    At, Claims, Fault, Form, LINE, Mend, Noun, Person, Place, Remove, RemoveAny, Subject, claims, form, is,
+    At, Claims, Fault, Form, LINE, Mend, NameIn, Noun, Person, Remove, RemoveAny, Subject, claims, form, is,
     refers, rules,
 };
 use crate::values::{
@@ -26,33 +26,33 @@ rules! { pub(crate) RULES:
             "a list of facts as JSON");
         MODERATION: form(Form::MayHave(&[PARTS], |parts| parts_in(parts).is_some()), "the numbers of lines");
         MODERATION: claims(line);
-        MODERATION_LOG: refers(Place::Member, "the line", LINE, Person(LOST_LINE));
+        MODERATION_LOG: refers(NameIn::Member, "the line", LINE, Person(LOST_LINE));
     "a row of the review queue is about something that waits" => REVIEW_QUEUE: claims(row);
     "an application that waits is in the review queue" => USER: claims(application);
     "an appeal is against a line of the log, and is in the review queue while it waits" =>
-        APPEAL: refers(Place::Part, "an appeal against the line", LINE, Person(LOST_LINE));
+        APPEAL: refers(NameIn::Part, "an appeal against the line", LINE, Person(LOST_LINE));
         APPEAL: claims(appeal);
     "a thread of messages is listed, and in the review queue while its member waits" =>
         MESSAGES: claims(message_thread);
-        MESSAGES_TEXTS: refers(Place::Part, "the thread", THREAD, Person(TEXTS));
+        MESSAGES_TEXTS: refers(NameIn::Part, "the thread", THREAD, Person(TEXTS));
         MESSAGES_TEXTS: form(Form::SecretField(|id, message| {
             is::<ModerationId>(id) && is::<StoredMessage>(message)
         }), "messages by number");
         MESSAGES_ALL, USER_MESSAGE_THREADS:
-            refers(Place::Member, "the thread", THREAD, Remove);
+            refers(NameIn::Member, "the thread", THREAD, Remove);
     "flags that wait have their weight and a row in the review queue" => FLAGS: claims(flags);
     "what a user has flagged has the user's flag" =>
-        USER_FLAGS: refers(Place::Member, "the member {}, which the user has not flagged", FLAG, RemoveAny);
+        USER_FLAGS: refers(NameIn::Member, "the member {}, which the user has not flagged", FLAG, RemoveAny);
     "the outcome of a flag is that of a line of the log" =>
         USER_FLAG_OUTCOMES: form(Form::Member(|member| {
             member.strip_prefix(['+', '-']).is_some_and(is::<Thing>)
         }), "+ or - and a thing, with the number of a line");
-        USER_FLAG_OUTCOMES: refers(Place::Score, "the outcome of a flag by the line", LINE,
+        USER_FLAG_OUTCOMES: refers(NameIn::Score, "the outcome of a flag by the line", LINE,
             Person("restore the line from a backup, or remove the member"));
     "notes and removed posts belong to a line of the moderation log" =>
-        USER_NOTES: refers(Place::Fields(&[]), "a note of the line", LINE, Person(LOST_LINE));
+        USER_NOTES: refers(NameIn::Fields(&[]), "a note of the line", LINE, Person(LOST_LINE));
         MODERATION_POSTS: form(Form::Member(is::<Thing>), "posts");
-        MODERATION_POSTS: refers(Place::Part, "the line", LINE, Person(LOST_LINE));
+        MODERATION_POSTS: refers(NameIn::Part, "the line", LINE, Person(LOST_LINE));
     "a ban that ends by itself is in the list of those that do, and no other" =>
         BANS_ENDING: claims(ending);
         USER: claims(bans);

@@ -6,8 +6,8 @@ use crate::records::AsRead;
 use crate::store_rules::claims::{counter_fault, whole};
 use crate::store_rules::entries::{demand, is_entry};
 use crate::store_rules::{
-    Claims, Fault, Form, Mend, Person, Place, Remove, STORY, Source, Subject, USER, claims, form, is, refers,
-    rules,
+    Claims, Fault, Form, Mend, NameIn, Person, Remove, STORY, Source, Subject, USER, claims, form, is,
+    refers, rules,
 };
 use crate::values::{ImportedVotes, NewsId, REMOVED, UserId, WITHHELD, Withheld, words};
 use tidings_keyspace::{Batch, read};
@@ -19,7 +19,7 @@ rules! { pub(crate) RULES:
         NEWS: form(Form::Has(&["user_id", "ctime", "up", "down"], is::<i64>), "a whole number");
         NEWS: form(Form::MayHave(&[IMPORTED_VOTES], is::<ImportedVotes>),
             "votes up and down as whole numbers");
-        NEWS: refers(Place::Field("user_id"), "the author", USER,
+        NEWS: refers(NameIn::Field("user_id"), "the author", USER,
             Person("restore the user from a backup, or delete the story"));
     "a story is in the lists that follow from it, and names the line that removed it" => NEWS: claims(lists);
     "the counters up and down of a story are the numbers of its voters, with its author" => NEWS: claims(votes);
@@ -28,22 +28,22 @@ rules! { pub(crate) RULES:
     "the list of the stories of a site has only stories that link there" => HOST_NEWS: claims(listed);
     "the list of a user's stories has only stories of that user that were shown" => USER_POSTED: claims(listed);
     "a vote is on a story that exists, by a user who exists, in one direction" =>
-        NEWS_UP, NEWS_DOWN: refers(Place::Part, "votes on the story", STORY,
+        NEWS_UP, NEWS_DOWN: refers(NameIn::Part, "votes on the story", STORY,
             Person("delete the key, if the story is not to be restored from a backup"));
-        NEWS_UP, NEWS_DOWN: refers(Place::Member, "a vote of the user", USER,
+        NEWS_UP, NEWS_DOWN: refers(NameIn::Member, "a vote of the user", USER,
             Person("restore the user from a backup, or remove the member and run the repair"));
         NEWS_UP: claims(voted_once);
     "a vote that does not count is not among those that do" => NEWS_DISCOUNTED: claims(discounted);
     "what a user has voted up, saved, hidden or subscribed to are stories" =>
         USER_UPVOTED, USER_SAVED, USER_HIDDEN, USER_SUBSCRIPTIONS, USER_UNSUBSCRIBED:
-            refers(Place::Member, "the story", STORY,
+            refers(NameIn::Member, "the story", STORY,
                 Person("remove the member, if the story is not to be restored from a backup"));
     "a story knows who has subscribed to it" => USER_SUBSCRIPTIONS: claims(subscribed);
     "those who have subscribed are users" =>
-        NEWS_SUBSCRIBERS: refers(Place::Member, "the user", USER,
+        NEWS_SUBSCRIBERS: refers(NameIn::Member, "the user", USER,
             Person("restore the user from a backup, or remove the member"));
     "a link that was posted lately leads to its story" =>
-        URL: refers(Place::Text, "the story", STORY, Remove);
+        URL: refers(NameIn::Text, "the story", STORY, Remove);
 }
 
 /// The story that a hash is, if its state can be read. An unreadable one says nothing, and an erased post may never have

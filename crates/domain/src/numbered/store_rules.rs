@@ -3,7 +3,7 @@
 use crate::comments::store_rules::comments_of;
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
-use crate::store_rules::{At, Claims, Fault, Mend, Noun, Person, Place, Subject, claims, refers, rules};
+use crate::store_rules::{At, Claims, Fault, Mend, Noun, Person, NameIn, Subject, claims, refers, rules};
 use crate::values::NewsId;
 use tidings_keyspace::{Order, read};
 
@@ -11,7 +11,7 @@ rules! { pub(crate) RULES:
     "a story has an item number" => NEWS: claims(story);
     "a comment has an item number" => THREAD_COMMENT: claims(comments);
     "an item number is that of a story or a comment that exists" =>
-        ITEMS: refers(Place::Member, "the number of", Noun("stories and comments", item),
+        ITEMS: refers(NameIn::Member, "the number of", Noun("stories and comments", item),
             Person("restore it from a backup; a number without its item does no harm"));
     "no two items have one number" => ITEMS: claims(alone);
 }

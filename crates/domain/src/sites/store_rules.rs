@@ -8,7 +8,7 @@ use super::twice::{FIGURES, StoredNames, TWICE, WrongFigure};
 use crate::keys::{self, families};
 use crate::store_rules::claims::{counter_fault, number, score_fault, whole};
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, Noun, Person, Place, Remove, RemoveAny, Source, Subject, USER,
+    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, Remove, RemoveAny, Source, Subject, USER,
     VOTER, claims, form, is, refers, rounds, rules,
 };
 use crate::values::{Day, Hostname, Timestamp, VoterId};
@@ -21,43 +21,43 @@ rules! { pub(crate) RULES:
     "the figures of a site are those of its votes" => LINK_VOTES: claims(figures);
     "a vote on a site is in the list of its voter, who exists" =>
         LINK_VOTES: form(Form::SecretField(is_vote), "votes by voters");
-        LINK_VOTES: refers(Place::Fields(&[]), "the voter", VOTER,
+        LINK_VOTES: refers(NameIn::Fields(&[]), "the voter", VOTER,
             Person("restore the voter from a backup, or delete its vote and run the repair"));
         LINK_VOTES: claims(voters);
     "a person who has voted on both names of a site counts once" => LINK_VOTES: claims(twice);
     "lists and figures of sites are of sites with votes" =>
         LINK: form(Form::MayHave(&["sum_of_votes", "count_of_votes"], is::<i64>), "a whole number");
-        LINK: refers(Place::Part, "figures of {}, a site without votes", VOTES, Remove).of_leftovers();
+        LINK: refers(NameIn::Part, "figures of {}, a site without votes", VOTES, Remove).of_leftovers();
         LINK: claims(figures_twice).of_leftovers();
-        LINK_TWICE: refers(Place::Part, "votes on both names of {}, a site without votes", VOTES_OF_WWW,
+        LINK_TWICE: refers(NameIn::Part, "votes on both names of {}, a site without votes", VOTES_OF_WWW,
             Remove).of_leftovers();
         LINK_ORIGINS: form(Form::Field(|_, origin| is::<VoteOrigin>(origin)), "networks");
-        LINK_ORIGINS: refers(Place::Fields(&[]), "the voter {}, who has not voted on the site",
+        LINK_ORIGINS: refers(NameIn::Fields(&[]), "the voter {}, who has not voted on the site",
             VOTE_OF_VOTER, Remove).of_leftovers();
-        LINK_NETWORKS: refers(Place::Part, "networks of {}, a site without votes", VOTES,
+        LINK_NETWORKS: refers(NameIn::Part, "networks of {}, a site without votes", VOTES,
             Remove).of_leftovers();
-        LINKS_SUM, LINKS_COUNT: refers(Place::Figure, "the site {}, which has no votes", VOTES,
+        LINKS_SUM, LINKS_COUNT: refers(NameIn::Figure, "the site {}, which has no votes", VOTES,
             Remove).of_leftovers();
-        PREFIX: refers(Place::Member, "the site {}, which has no votes", VOTES, Remove).of_leftovers();
+        PREFIX: refers(NameIn::Member, "the site {}, which has no votes", VOTES, Remove).of_leftovers();
     "the figures of a day are those of its votes" =>
         DAY_LINKS_SUM, DAY_LINKS_COUNT: claims(day_of_host);
         DAY_VOTERS_COUNT: claims(day_count_of_voter);
         DAY_VOTERS_COUNT, DAY_VOTERS_SUM: rounds(day_sum);
     "a voter's list has the voter's votes" =>
-        VOTER_VOTES: refers(Place::Member, "the site {}, on which the voter has not voted", VOTE_ON_SITE,
+        VOTER_VOTES: refers(NameIn::Member, "the site {}, on which the voter has not voted", VOTE_ON_SITE,
             Remove);
         VOTER_VOTES: claims(day_of_vote);
     "a voter that belongs to an account is that account's voter" =>
         VOTER: form(Form::MayHave(&["user_id"], is::<i64>), "the id of a user");
         VOTER: claims(voter);
     "voters in the list of unfinished bans have one" =>
-        SITES_UNFINISHED: refers(Place::Member, "the voter {}, without an unfinished ban", UNFINISHED_BAN,
+        SITES_UNFINISHED: refers(NameIn::Member, "the voter {}, without an unfinished ban", UNFINISHED_BAN,
             RemoveAny);
     "the sites that were new to a voter on a day are those with its vote, and are counted" =>
         VOTER_NEW: form(Form::Has(&["day"], is::<Day>), "a day");
-        VOTER_NEW: refers(Place::Part, "sites of the voter", VOTER,
+        VOTER_NEW: refers(NameIn::Part, "sites of the voter", VOTER,
             Person("restore the voter from a backup, or delete the key"));
-        VOTER_NEW: refers(Place::Fields(&["day", "count"]), "the site {}, without a vote", VOTE_ON_SITE,
+        VOTER_NEW: refers(NameIn::Fields(&["day", "count"]), "the site {}, without a vote", VOTE_ON_SITE,
             Remove);
         VOTER_NEW: form(Form::Counts("count", &["day"]), "a number");
 }

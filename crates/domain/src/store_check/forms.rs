@@ -8,7 +8,7 @@ use crate::keys::{self, families};
 use crate::marks::ThreadMark;
 use crate::queue::StoredLease;
 use crate::store_rules::forms::Form::{Field, Member, Text};
-use crate::store_rules::{Noun, Person, Place, form, is, refers, rules};
+use crate::store_rules::{Noun, Person, NameIn, form, is, refers, rules};
 use crate::values::{MAX_TOPIC_SENTENCE, NewsId, TagOrigin, Topic, UserId};
 
 rules! { pub(super) RULES:
@@ -45,7 +45,7 @@ rules! { pub(super) RULES:
         USER_TOPICS_FOLLOWED, USER_TOPICS_MUTED: form(Member(is_topic), "topics");
         USER_VISITS: form(Field(is_visit), "ids of stories with five numbers");
     "the logo that the site names is stored" =>
-        SITE: refers(Place::Field("logo"), "the logo", LOGO, Person("choose the logo again at /admin/site"));
+        SITE: refers(NameIn::Field("logo"), "the logo", LOGO, Person("choose the logo again at /admin/site"));
 }
 
 const LOGO: Noun = Noun("logos", |_, _| Some(keys::SITE_LOGO.to_owned().into()));

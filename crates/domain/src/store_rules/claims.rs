@@ -409,7 +409,7 @@ impl<'a> Claims<'a> {
             let found = stored.map_or_else(|| format!("no member {member}"), with);
             let expected = score.map_or_else(|| format!("the member {member}"), with);
             let mend = Mend::write(batch, "add the member with its score");
-            (!is_right).then(|| Fault { key: list, found, expected, mend })
+            (!is_right).then_some(Fault { key: list, found, expected, mend })
         });
         self.place_at(place.0, place.1);
         owner.into_iter().for_each(|owner| self.besides(Source::existence(owner)));

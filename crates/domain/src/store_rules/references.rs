@@ -50,7 +50,7 @@ impl From<String> for At {
 
 /// The part of a value that names something.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum NameIn {
     /// The part of the key that varies.
     Part,
     /// The text of a string.
@@ -99,7 +99,7 @@ pub(crate) const VOTER: Noun = Noun("voters", |_, id| Some(keys::voter(id.parse(
 /// Names that must be those of something that is there.
 #[derive(Clone, Copy)]
 pub(crate) struct Reference {
-    pub(super) place: Place,
+    pub(super) place: NameIn,
     /// The words for what is found otherwise.
     pub(super) what: &'static str,
     pub(super) noun: Noun,
@@ -116,7 +116,8 @@ impl Reference {
             }
             let at = at(subject, &name);
             let mend = place.mend(remedy, subject, field, at.as_ref());
-            let of_field = field.filter(|_| matches!(place, Place::Values)).map(|field| format!("{field}, "));
+            let of_field =
+                field.filter(|_| matches!(place, NameIn::Values)).map(|field| format!("{field}, "));
             let of_field = of_field.unwrap_or_default();
             match (at, remedy) {
                 (Some(at), _) if what.contains("{}") => claims.is_there(what.replace("{}", &name), at, mend),
@@ -128,7 +129,7 @@ impl Reference {
     }
 }
 
-impl Place {
+impl NameIn {
     /// The names, each with the field that it is in, if it is in one.
     fn names(self, subject: &Subject) -> Vec<(Option<&str>, String)> {
         let fields = || subject.fields();

@@ -5,8 +5,8 @@ use crate::records::AsRead;
 use crate::store_rules::claims::score_fault;
 use crate::store_rules::entries::{demand, is_entry};
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, Noun, Person, Place, RemoveAny, Source, Subject, SubjectItem, USER,
-    claims, form, is, refers, rounds, rules,
+    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, RemoveAny, Source, Subject, SubjectItem,
+    USER, claims, form, is, refers, rounds, rules,
 };
 use crate::timelines::check::HomeCheck;
 use crate::timelines::tweets::Tweet;
@@ -18,7 +18,7 @@ use tidings_keyspace::{Batch, Expiry, Hash, read};
 rules! { pub(crate) RULES:
     "a tweet has its form and an author, and is in the author's timeline, or in the list of unseen posts" =>
         TWEET: form(Form::Has(&["created_at"], is::<f64>), "a time");
-        TWEET: refers(Place::Field("user_id"), "the author", USER,
+        TWEET: refers(NameIn::Field("user_id"), "the author", USER,
             Person("restore the user from a backup, or delete the tweet"));
         TWEET: claims(tweet);
     "a user's own timeline has only shown tweets of that user" => USER_USER_TIMELINE: claims(listed);
@@ -26,7 +26,7 @@ rules! { pub(crate) RULES:
     "the mentions of a user are tweets" =>
         USER_MENTIONS: form(Form::Member(is::<TweetId>), "tweets");
     "whoever follows somebody is among their followers" =>
-        USER_FOLLOWINGS, USER_FOLLOWERS: refers(Place::Member, "the user", USER,
+        USER_FOLLOWINGS, USER_FOLLOWERS: refers(NameIn::Member, "the user", USER,
             Person("restore the user from a backup, or remove the member"));
         USER_FOLLOWINGS: claims(following);
         USER_FOLLOWERS: claims(follower);
@@ -35,7 +35,7 @@ rules! { pub(crate) RULES:
         MOST_FOLLOWED: claims(by_followers);
     "floors of timelines and authors whose tweets are not delivered are users who exist" =>
         HOME_FLOORS, PULLED_AUTHORS:
-            refers(Place::Member, "the user {}, who does not exist", ACCOUNT, RemoveAny);
+            refers(NameIn::Member, "the user {}, who does not exist", ACCOUNT, RemoveAny);
 }
 
 rules! {

@@ -1,15 +1,15 @@
+use crate::x509::{AlgorithmIdentifier, BasicConstraints, Certificate, KeyUsage, oiddb::rfc5912};
+use crate::{
+    ecdsa_p256::{EcdsaP256DerSignature, EcdsaP256PublicKey, EcdsaP256VerifyingKey},
+    ecdsa_p384::{EcdsaP384DerSignature, EcdsaP384PublicKey, EcdsaP384VerifyingKey},
+    rsa::{RS256PublicKey, RS256Signature, RS256VerifyingKey, RS384VerifyingKey},
+    s256::{Sha256, Sha256Output},
+    traits::{Digest, Verifier, hazmat::PrehashVerifier},
+};
 use der::Encode;
 use der::referenced::OwnedToRef;
 use std::time::{Duration, SystemTime};
 use tracing::{debug, error, trace, warn};
-use crate::x509::{AlgorithmIdentifier, BasicConstraints, Certificate, KeyUsage};
-use crate::x509::oiddb::rfc5912;
-use crate::ecdsa_p256::{EcdsaP256DerSignature, EcdsaP256PublicKey, EcdsaP256VerifyingKey};
-use crate::ecdsa_p384::{EcdsaP384DerSignature, EcdsaP384PublicKey, EcdsaP384VerifyingKey};
-use crate::rsa::{RS256PublicKey, RS256Signature, RS256VerifyingKey, RS384VerifyingKey};
-use crate::s256::{Sha256, Sha256Output};
-use crate::traits::{Digest, Verifier};
-use crate::traits::hazmat::PrehashVerifier;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum X509VerificationError {

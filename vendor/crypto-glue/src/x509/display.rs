@@ -1,3 +1,4 @@
+use crate::x509::Certificate;
 use const_oid::AssociatedOid;
 use std::fmt;
 use x509_cert::der::Decode;
@@ -10,7 +11,6 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::SubjectKeyIdentifier;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::spki::SubjectPublicKeyInfoRef;
-use crate::x509::Certificate;
 
 const INDENT: usize = 2;
 const INDENT_TWO: usize = INDENT * 2;

@@ -1,9 +1,11 @@
+use crate::{
+    ecdsa_p256::{EcdsaP256PublicKey, EcdsaP256Signature, EcdsaP256VerifyingKey},
+    ecdsa_p384::{EcdsaP384PublicKey, EcdsaP384Signature, EcdsaP384VerifyingKey},
+    rsa::{RS256PublicKey, RS256Signature, RS256VerifyingKey},
+    s256::{Sha256, Sha256Output},
+    traits::{Digest, EncodeDer, OwnedToRef, Verifier},
+};
 use tracing::error;
-use crate::ecdsa_p256::{EcdsaP256PublicKey, EcdsaP256Signature, EcdsaP256VerifyingKey};
-use crate::ecdsa_p384::{EcdsaP384PublicKey, EcdsaP384Signature, EcdsaP384VerifyingKey};
-use crate::rsa::{RS256PublicKey, RS256Signature, RS256VerifyingKey};
-use crate::s256::{Sha256, Sha256Output};
-use crate::traits::{Digest, EncodeDer, OwnedToRef, Verifier};
 
 pub use self::chain::{X509Store, X509VerificationError};
 pub use self::display::X509Display;

@@ -2,7 +2,7 @@
 
 use crate::keys::{self, families};
 use crate::store_rules::{
-    Claims, Form, Mend, Person, Place, Rule, Subject, USER, claims, form, refers, rules,
+    Claims, Form, Mend, NameIn, Person, Rule, Subject, USER, claims, form, refers, rules,
 };
 use crate::values::{InvitationCode, SessionHash, UserId};
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use tidings_keyspace::read;
 pub(crate) static OWNED: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let sentence = "what belongs to a user belongs to one who exists";
     let advice = Person("restore the user from a backup, or delete the key");
-    let check = refers(Place::Part, "the user", USER, advice);
+    let check = refers(NameIn::Part, "the user", USER, advice);
     let owned = families::ALL.iter().copied().filter(|family| family.is_owned_by_user());
     owned.map(|of| Rule { of, sentence, check }).collect()
 });
@@ -23,7 +23,7 @@ rules! { pub(crate) RULES:
         INVITES_OPEN: claims(listed_invitation);
     "nobody follows a topic that they have muted" => USER_TOPICS_MUTED: claims(muted_topic);
     "whom a user has blocked are users who do not follow them" =>
-        USER_BLOCKS: refers(Place::Fields(&[]), "the user", USER,
+        USER_BLOCKS: refers(NameIn::Fields(&[]), "the user", USER,
             Person("restore the user from a backup, or delete the field"));
         USER_BLOCKS: claims(blocked);
     "no message of a moderator has a number above the last that was drawn" =>
@@ -31,7 +31,7 @@ rules! { pub(crate) RULES:
     "the number of people whom mentions notified is counted" =>
         USER_NOTIFIED: form(Form::Counts("count", &[]), "numbers");
     "the first administrator is a user" =>
-        FIRST_ADMINISTRATOR: refers(Place::Text, "the user", USER,
+        FIRST_ADMINISTRATOR: refers(NameIn::Text, "the user", USER,
             Person("restore the user from a backup, or set the key to an administrator's id"));
 }
 
