@@ -2,7 +2,7 @@
 
 use crate::hooks::{Event, HookMessage};
 use crate::keys::{self, families};
-use crate::store_rules::{At, Form, Noun, NameIn, Remove, form, is, refers, rules};
+use crate::store_rules::{At, Form, NameIn, Noun, Remove, form, is, refers, rules};
 use crate::values::{Hook, HookId, HookResult};
 
 rules! { pub(crate) RULES:

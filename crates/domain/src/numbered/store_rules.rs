@@ -3,7 +3,7 @@
 use crate::comments::store_rules::comments_of;
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
-use crate::store_rules::{At, Claims, Fault, Mend, Noun, Person, NameIn, Subject, claims, refers, rules};
+use crate::store_rules::{At, Claims, Fault, Mend, NameIn, Noun, Person, Subject, claims, refers, rules};
 use crate::values::NewsId;
 use tidings_keyspace::{Order, read};
 

@@ -8,7 +8,7 @@ use crate::keys::{self, families};
 use crate::marks::ThreadMark;
 use crate::queue::StoredLease;
 use crate::store_rules::forms::Form::{Field, Member, Text};
-use crate::store_rules::{Noun, Person, NameIn, form, is, refers, rules};
+use crate::store_rules::{NameIn, Noun, Person, form, is, refers, rules};
 use crate::values::{MAX_TOPIC_SENTENCE, NewsId, TagOrigin, Topic, UserId};
 
 rules! { pub(super) RULES:
