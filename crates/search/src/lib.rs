@@ -15,6 +15,7 @@
 pub mod accounts;
 pub mod asker;
 pub mod asking;
+mod best;
 mod dis_max;
 pub mod excerpts;
 pub mod index;

@@ -71,7 +71,7 @@ async fn an_awaited_store_is_unavailable_until_it_is_admitted() {
 }
 
 async fn get(store: &Store, key: &str) -> Result<Option<String>, KeyspaceError> {
-    Ok(store.fetch(read::string(key)).await?)
+    store.fetch(read::string(key)).await
 }
 
 async fn increment(store: &Store, key: &str) -> Result<i64, CommitError> {
