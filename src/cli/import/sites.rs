@@ -79,7 +79,8 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
 fn read(path: &Path, text: &[u8]) -> anyhow::Result<Rows<Listed>> {
     let mut hosts = HashSet::new();
     read_rows((path, text), ("sites", &["host", "votes"]), |record, header, _| {
-        let listed = parse(record.deserialize(Some(header))?)?;
+        let names = header.iter().take(record.len()).collect();
+        let listed = parse(record.deserialize(Some(&names))?)?;
         if !hosts.insert(listed.host.clone()) {
             bail!("host {} is repeated", listed.host);
         }
