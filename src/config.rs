@@ -200,7 +200,7 @@ impl Config {
     /// How lines of the log must look, although [`Config::load`] finds a setting wrong.
     pub fn log_format(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> LogFormat {
         let mut layers = Layers::defaults();
-        // What is wrong is told, and the rest is there.
+        // Faults are told elsewhere, and whatever is right is there.
         file.and_then(|path| layers.add_file(path).err());
         layers.add_environment(environment).err();
         layers.read("log.format", &ValueKind::Form("")).unwrap_or(LogFormat::Text)
