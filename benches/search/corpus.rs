@@ -105,7 +105,7 @@ impl Corpus {
             61..65 => (format!("{one} -{any}"), format!("{one} NOT {any}")),
             65..70 => (beginning.clone(), beginning),
             70..74 => (format!("{one} votes:>5 age:<1y"), one.to_owned()),
-            // What finds nothing, or little.
+            // These find nothing, or little.
             74..80 => (misspelled.clone(), misspelled),
             80..85 => (format!("{one} {misspelled}"), format!("{one} AND {misspelled}")),
             85..90 => (quoted(two, one), quoted(two, one)),

@@ -243,7 +243,7 @@ async fn accepted(server: &Server, alice: &Client) -> [Client; 2] {
     clients.try_into().unwrap_or_else(|_| unreachable!())
 }
 
-/// What Bob writes in every way, each with a word that begins with [`WORD`] and says which.
+/// Bob writes in every way, each time with a word that begins with [`WORD`] and names the way.
 async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) {
     Written::by(server, [alice, bob, carol]).await;
     let of_carol = carol.submit_text("Of another", "text").await;
@@ -264,7 +264,7 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
             ok(bob.edit_comment(of_carol, comment.parse().unwrap(), "").await)
         }
     };
-    // What was shown.
+    // Posts that readers have seen.
     for thing in post("removed").await {
         act(alice, "remove", (thing.0, &thing.1), &[]).await;
     }
@@ -273,7 +273,7 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
     }
     let [(_, merged), ..] = post("merged").await;
     act(alice, "merge", ("story", &merged), &[("into", &of_carol.to_string())]).await;
-    // What nobody was shown.
+    // Posts that no reader has seen.
     let hold = act(alice, "hold", ("user", "bob"), &[]).await.to_string();
     let text = format!("{WORD}appeal");
     ok(bob.api_post("/api/appeal", &[("moderation_id", &*hold), ("text", &*text)]).await);
@@ -295,7 +295,7 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
         }
     }
     act(alice, "unhold", ("user", "bob"), &[]).await;
-    // What is no post.
+    // Texts that are no posts.
     let flagged = carol.submit_text("To be flagged", "text").await.to_string();
     let story = of_carol.to_string();
     for (id, note) in [(&*story, "flagwaits"), (&*flagged, "flagdecided")] {

@@ -224,7 +224,7 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     assert_eq!(seen().await, tweets);
     demand_no_difference(&redis, &url);
 
-    // What a cluster has lost is made anew from the store: by a repair, or once it is read.
+    // A timeline that a cluster has lost is made anew from the store: by a repair, or once it is read.
     cluster.stop();
     cluster.start_again();
     wait_until("the differences are found", || {

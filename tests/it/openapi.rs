@@ -177,7 +177,7 @@ async fn read(asker: &mut Asker, [alice, bob, visitor]: [&Client; 3]) {
         asker.get(client, bad, false).await;
         asker.get(client, good, true).await;
     }
-    // What only some may read.
+    // Answers that only some may read.
     for (client, address, other) in [
         (bob, "/api/sessions", visitor),
         (bob, "/api/export", visitor),

@@ -169,7 +169,7 @@ async fn every_answer_is_bounded_whatever_is_stored(server: Server) {
         let about = |route: String| {
             filled(&values.iter().fold(route, |route, (part, value)| route.replace(part, value)))
         };
-        // What is not there, and what leads elsewhere.
+        // Without pages that are not there, and those that lead elsewhere.
         let is_shown = |path: &String| !["/assets/app.css", "/comment/1/1", "/item"].contains(&path.as_str());
         routes.into_iter().map(about).filter(is_shown).collect::<Vec<_>>()
     };

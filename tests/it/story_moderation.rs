@@ -445,7 +445,7 @@ async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links(server: 
     for path in ["/latest/0", "/usernews/bob/0", "/site/example.com/stories/0"] {
         assert_eq!(marks(path).await, 1, "{path}");
     }
-    // What somebody had begun to write is not lost.
+    // A text that somebody had begun to write is not lost.
     let before = server.dump().await;
     for (comment, parent) in [("-1", "-1"), ("-1", "1"), ("1", "-1")] {
         let story = story.to_string();

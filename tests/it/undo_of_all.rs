@@ -28,12 +28,12 @@ const fn case(about: (&'static str, &'static [&'static str]), before: &'static [
 }
 
 impl Case {
-    /// What changes the same, so that an undo is refused.
+    /// A later call changes the same, so an undo is refused.
     const fn changed_by(self, later: Call) -> Self {
         Self { later: Some((later, "has changed since: see line")), ..self }
     }
 
-    /// What undoes it by itself.
+    /// A later call undoes it by itself.
     const fn undone_by(self, later: Call) -> Self {
         Self { later: Some((later, "already been undone: see line")), ..self }
     }

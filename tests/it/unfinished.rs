@@ -1,4 +1,4 @@
-//! What is not finished says so, is not served, and can be begun again: commands that are killed before each of some
+//! A job that is not finished says so, is not served, and can be begun again: commands that are killed before each of some
 //! of their writes, on both engines.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -124,7 +124,7 @@ pub struct Progress {
 pub struct View {
     pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
-    /// What every visitor finds, once somebody has searched since the last commit.
+    /// The counts of the documents that every visitor finds, once somebody has searched since the last commit.
     pub(crate) seen: Mutex<Option<Arc<SeenCounts>>>,
     reloading: Mutex<()>,
     index: tantivy::Index,

@@ -21,7 +21,7 @@ const TEXT_WORDS: u64 = 50;
 /// The most terms whose numbers are remembered until the next commit.
 const MOST_COUNTED: usize = 4_096;
 
-/// What every visitor finds in an index as it was committed last. It is counted once.
+/// The documents that every visitor finds, and how many have a term, as of one commit. They are counted once.
 pub(crate) struct SeenCounts {
     /// The number of the commit, as this process counts them.
     generation: u64,
@@ -32,7 +32,7 @@ pub(crate) struct SeenCounts {
     frequencies: Mutex<HashMap<Term, u64>>,
 }
 
-/// What every visitor finds in an index, for one search.
+/// The counts of the documents that every visitor finds, for one search.
 pub(crate) struct Seen<'a> {
     fields: Fields,
     searcher: &'a Searcher,
@@ -62,7 +62,7 @@ impl SeenCounts {
 }
 
 impl View {
-    /// What every visitor finds of what a searcher reads.
+    /// The counts of the documents that every visitor finds, as a searcher reads the index.
     pub(crate) fn seen<'a>(&self, searcher: &'a Searcher, until: Instant) -> Result<Seen<'a>, IndexError> {
         let mut last = self.seen.lock();
         let known = last.as_ref().filter(|seen| seen.generation == searcher.generation().generation_id());

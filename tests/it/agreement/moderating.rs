@@ -1,4 +1,4 @@
-//! What moderators do, and undoing it.
+//! The actions of moderators, and undoing them.
 
 use super::model::{Kind, Line, Made, Person, Place, State, text_of};
 use super::steps::{ADMIN, COMMON, FIRST_COMMENTS, Step, TOPICS, Walk, call, is_ok, kind_of, profile};

@@ -1,4 +1,4 @@
-//! What concerns the whole site: applications, the rule that holds posts, saved reasons, announcements and bans.
+//! Actions that concern the whole site: applications, the rule that holds posts, saved reasons, announcements and bans.
 
 use super::model::{Kind, Made, Member, Person, Place, Thing, text_of};
 use super::steps::{ADMIN, COMMON, HELD, Step, Walk, call, is_ok, profile};

@@ -1,4 +1,4 @@
-//! What the store says of the things on the site of a walk, and which steps were about them.
+//! The state of the things on the site of a walk, and which steps were about them.
 
 use super::model::{Kind, Made, Model, Person, State, Thing, Word, words_in};
 use super::steps::{Deed, Step, Walk, kind_of, profile};

@@ -1,4 +1,4 @@
-//! What people do: they write, vote, flag and leave.
+//! The actions of people: they write, vote, flag and leave.
 
 use super::model::{Kind, Person, Place, State, Thing, text_of};
 use super::steps::{COMMON, Deed, FIRST_COMMENTS, HELD, HOSTS, Step, Walk, call, is_ok, kind_of, profile};

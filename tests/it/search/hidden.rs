@@ -1,4 +1,4 @@
-//! What somebody may not see cannot be rebuilt from what search says: two sites that differ only in their hidden
+//! Hidden texts cannot be rebuilt from the answers of the search: two sites that differ only in their hidden
 //! texts answer everything alike.
 
 use super::{ON, finds, names, search};
@@ -131,7 +131,7 @@ async fn a_hidden_text_cannot_be_rebuilt_word_by_word() {
     assert_eq!(opml(&visitors[0]).await, opml(&visitors[1]).await);
     let topic = async |visitor: &Client| page(visitor, "/topic/seen").await.text().to_owned();
     assert_eq!(topic(&visitors[0]).await, topic(&visitors[1]).await);
-    // Who may see it finds it.
+    // A person who may see it finds it.
     let found = search(&authors[0], "q=orchid+beneath&kind=all").await;
     assert_eq!((names(&found).len(), &found["total"]), (4, &4.into()), "{found:#}");
 }

@@ -73,7 +73,7 @@ async fn a_ban_that_ends_by_itself_ends_in_the_index_too(server: Server) {
     };
     banned(1).await;
     finds(&alice, "q=bob&kind=people", &[]).await;
-    // What was written until now has been compared: only the end of the ban can change the index.
+    // Everything that was written until now has been compared: only the end of the ban can change the index.
     server.set_field("user:2", "karma", "9999").await;
     let first =
         async || ok(alice.api_get("/api/moderate/people?sort=karma&count=1").await)["people"][0].clone();

@@ -82,7 +82,7 @@ impl Subject {
         }
     }
 
-    /// What is fetched.
+    /// The values that are fetched.
     async fn ask<F: Fetch>(&self, what: F) -> F::Value {
         self.store.fetch(what).await.unwrap()
     }
