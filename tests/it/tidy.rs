@@ -701,9 +701,9 @@ fn document(name: &str) -> String {
 /// Every Rust file of the program and its crates, in the order of their paths.
 fn sources() -> Vec<Source> {
     let mut paths = BTreeSet::new();
-    for folder in
-        ["src", "crates/supervision/src", "crates/keyspace/src", "crates/domain/src", "crates/web/src"]
-    {
+    let crates = ["disk", "domain", "keyspace", "search", "supervision", "text", "vote_rings", "web"];
+    let crates = crates.map(|name| format!("crates/{name}/src"));
+    for folder in std::iter::once("src").chain(crates.iter().map(String::as_str)) {
         find_files(&root().join(folder), &mut paths);
     }
     let texts: Vec<(PathBuf, String)> =
