@@ -144,7 +144,8 @@ impl View {
         Ok(found)
     }
 
-    /// How many documents there are, up to a number. Nothing is ranked, so this takes less than [`View::find`].
+    /// How many documents there are, up to a number; once time runs out, those counted so far. Nothing is ranked, so this
+    /// takes less than [`View::find`].
     ///
     /// # Errors
     /// When the library fails.
@@ -154,6 +155,10 @@ impl View {
         let weight = self.query(question, None).weight(EnableScoring::disabled_from_searcher(&searcher))?;
         let (mut count, mut clock) = (0, Clock::until(question.until));
         for segment in searcher.segment_readers() {
+            // The scorer of a segment may take long to make.
+            if clock.has_run_out(true) {
+                return Ok(count);
+            }
             let is_found = is_found(segment, &left_out)?;
             let mut documents = weight.scorer(segment, 1.0)?;
             while documents.doc() != TERMINATED && count < most {

@@ -117,7 +117,7 @@ impl View {
         until: Instant,
     ) -> Result<Vec<String>, IndexError> {
         let mut found = HashMap::new();
-        self.seen_terms(self.fields.topics, Wanted::Beginning(prefix), until, &mut found)?;
+        self.seen_terms(self.fields.topics, WantedTerms::Beginning(prefix), until, &mut found)?;
         let mut found: Vec<_> = found.into_iter().collect();
         found.sort_unstable_by(|(one, count), (other, of_other)| of_other.cmp(count).then(one.cmp(other)));
         Ok(found.into_iter().take(most).map(|(topic, _)| topic).collect())
@@ -135,7 +135,7 @@ impl View {
         let bodies = self.fields.bodies.iter().map(|body| body.words);
         for field in std::iter::once(self.fields.title).chain(bodies) {
             let like = FuzzyTermQuery::new(Term::from_field_text(field, word), distance, true);
-            self.seen_terms(field, Wanted::Like(&like), until, &mut found)?;
+            self.seen_terms(field, WantedTerms::Like(&like), until, &mut found)?;
         }
         found.remove(word);
         let mut found: Vec<_> = found.into_iter().collect();
@@ -150,7 +150,7 @@ impl View {
     fn seen_terms(
         &self,
         field: Field,
-        wanted: Wanted<'_>,
+        wanted: WantedTerms<'_>,
         until: Instant,
         found: &mut HashMap<String, u64>,
     ) -> Result<(), IndexError> {
@@ -170,14 +170,14 @@ impl View {
                 Ok::<_, TantivyError>(Instant::now() <= until)
             };
             match wanted {
-                Wanted::Beginning(prefix) => {
+                WantedTerms::Beginning(prefix) => {
                     // No term has this last character of all.
                     let end = format!("{prefix}{}", char::MAX);
                     let range = index.terms().range().ge(prefix).lt(end).into_stream();
                     let mut terms = range.map_err(TantivyError::from)?;
                     while terms.advance() && count(terms.key(), terms.value())? {}
                 }
-                Wanted::Like(like) => {
+                WantedTerms::Like(like) => {
                     let search = index.terms().search(like.automaton()?).into_stream();
                     let mut terms = search.map_err(TantivyError::from)?;
                     while terms.advance() && count(terms.key(), terms.value())? {}
@@ -190,7 +190,7 @@ impl View {
 
 /// The terms of a field that are wanted.
 #[derive(Clone, Copy)]
-enum Wanted<'a> {
+enum WantedTerms<'a> {
     /// Those that begin with a text.
     Beginning(&'a str),
     /// Those that are spelled almost like a word.

@@ -159,7 +159,7 @@ impl Bm25StatisticsProvider for Seen<'_> {
 mod tests {
     use crate::asker::Asker;
     use crate::asking::{Found, Question, Sort};
-    use crate::index::{Audience, Document, Index, Kind, Language, Progress};
+    use crate::index::{Audience, Document, Index, IndexError, Kind, Language, Progress};
     use crate::language::Search;
     use std::collections::HashMap;
     use std::time::{Duration, Instant};
@@ -204,7 +204,11 @@ mod tests {
         index
     }
 
-    fn find(index: &Index, typed: &str, asker: &Asker, partly: bool) -> Found {
+    /// The answer to a search that must end at a time.
+    fn ask<T>(
+        (typed, asker, until): (&str, &Asker, Instant),
+        answer: impl Fn(&Question<'_>) -> Result<T, IndexError>,
+    ) -> T {
         let search = Search::parse(typed, NOW).unwrap();
         let question = Question {
             search: &search,
@@ -212,12 +216,19 @@ mod tests {
             sort: Sort::Relevance,
             page: (0, 30),
             now: NOW,
-            until: Instant::now() + Duration::from_secs(60),
+            until,
             authors: &HashMap::new(),
             urls: &HashMap::new(),
             asker,
         };
-        if partly { index.view.find_partly(&question) } else { index.view.find(&question) }.unwrap()
+        answer(&question).unwrap()
+    }
+
+    fn find(index: &Index, typed: &str, asker: &Asker, partly: bool) -> Found {
+        let until = Instant::now() + Duration::from_secs(60);
+        ask((typed, asker, until), |question| {
+            if partly { index.view.find_partly(question) } else { index.view.find(question) }
+        })
     }
 
     /// All that an index says to a visitor about a word.
@@ -232,6 +243,7 @@ mod tests {
         let offered = (
             index.view.spelled_like(&misspelled, 3, until).unwrap(),
             index.view.topics_beginning(&word[..2], 3, until).unwrap(),
+            ask((&format!("{misspelled} hay"), &visitor, until), |question| index.view.instead(question)),
         );
         format!("{found:?} {:?} {offered:?}", find(index, &format!("{word} hay unknown"), &visitor, true))
     }
@@ -299,5 +311,8 @@ mod tests {
         let past = Instant::now();
         assert_eq!(index.view.spelled_like("needels", 3, past).unwrap(), [""; 0]);
         assert_eq!(index.view.topics_beginning("n", 3, past).unwrap(), [""; 0]);
+        let instead = ask(("hay", &Asker::default(), past), |question| index.view.instead(question));
+        assert_eq!((instead.kinds, instead.suggestions), (vec![], vec![]));
+        assert!(instead.partial.is_empty());
     }
 }
