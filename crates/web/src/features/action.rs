@@ -6,8 +6,8 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::LONG_ACTION_WAIT;
-use crate::request::answers::DONE;
-use crate::request::description;
+use crate::openapi::{Described, Description};
+use crate::request::answers::{DONE, DoneResponse};
 use crate::request::form::{FromFields, Next};
 use crate::request::viewer::SignedFields;
 use crate::route::Facts;
@@ -22,8 +22,6 @@ use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::repeats::KeptAnswer;
 use tokio::time::timeout;
-use utoipa::ToSchema;
-use utoipa::openapi::OpenApi;
 
 /// The work of an action: for a user, with the fields of its form.
 type Act<T, A, E> =
@@ -47,7 +45,7 @@ pub struct Action<T, A, E = Error> {
     form_page: Option<&'static str>,
     act: Act<T, A, E>,
     call: MethodRouter<App>,
-    describe: fn(&mut OpenApi, &str, &str),
+    description: Description,
 }
 
 /// An action as the router and the OpenAPI document need it.
@@ -66,13 +64,13 @@ pub struct ActionEntry {
     pub call: MethodRouter<App>,
     /// A sentence that says what the action does.
     pub summary: &'static str,
-    /// Adds the call to the document, with its address and the summary.
-    pub describe: fn(&mut OpenApi, &str, &str),
+    /// How the call is described.
+    pub description: Description,
 }
 
 impl<T, A, E> Action<T, A, E>
 where
-    T: FromFields + ToSchema + Send + Sync + 'static,
+    T: FromFields + Described + Send + Sync + 'static,
     A: KeptAnswer + Send + Sync + 'static,
     E: From<Error> + Into<RequestError> + Send + 'static,
 {
@@ -92,7 +90,7 @@ where
             form_page: None,
             act: Arc::new(act),
             call: MethodRouter::new(),
-            describe: |_, _, _| {},
+            description: Description::of::<T, DoneResponse>(),
         }
         .answering(async |_, _| Ok(DONE))
     }
@@ -131,11 +129,11 @@ where
         answer: impl Fn(SentForm, A) -> F + Clone + Send + Sync + 'static,
     ) -> Self
     where
-        R: Serialize + ToSchema,
+        R: Serialize + Described,
         F: Future<Output = Result<R, RequestError>> + Send,
     {
         let act = self.act.clone();
-        self.describe = description::add_call::<T, R>;
+        self.description = Description::of::<T, R>();
         self.call = post(async move |sent: SentForm| {
             let (_, done) = sent.act(&act).await?;
             Ok::<_, RequestError>(Json(answer(sent, done).await?))
@@ -186,10 +184,18 @@ where
 
     fn entry(self, facts: Facts, page: MethodRouter<App>) -> ActionEntry {
         let Self {
-            path, call_path, summary, acts_once, is_named_in_address, form_page, call, describe, ..
+            path,
+            call_path,
+            summary,
+            acts_once,
+            is_named_in_address,
+            form_page,
+            call,
+            description,
+            ..
         } = self;
         let facts = Facts { acts_once, is_named_in_address, ..facts };
-        ActionEntry { path, facts, page, form_page, call_path, call, summary, describe }
+        ActionEntry { path, facts, page, form_page, call_path, call, summary, description }
     }
 }
 

@@ -8,9 +8,10 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{age, small_form};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, Next, form, parsed};
-use crate::request::values;
 use crate::route::SHORT;
 use axum::Json;
 use axum::response::Redirect;
@@ -35,7 +36,7 @@ pub enum MuteTarget {
 
 form! {
     /// Something to mute or unmute.
-    #[schema(as = Mute)]
+    #[cfg_attr(test, schema(as = Mute))]
     pub struct MuteForm {
         /// The kind of thing.
         pub what: MuteKind = parsed(KIND), values::MuteKind;
@@ -66,7 +67,7 @@ fn username(fields: &Fields, name: &'static str) -> Result<String, RequestError>
 
 form! {
     /// Somebody to block or unblock.
-    #[schema(as = Block)]
+    #[cfg_attr(test, schema(as = Block))]
     pub struct BlockForm {
         // Imported accounts may have names that are not valid for new accounts.
         /// The username. Case does not matter.

@@ -1,9 +1,12 @@
 //! The responses of calls: that they are done, or why they failed.
 
-use super::values;
+#[cfg(test)]
+use crate::openapi::values;
 use serde::Serialize;
 use tidings_domain::values::VoteState;
-use utoipa::ToSchema;
+
+/// The content type of JSON.
+pub const JSON: &str = "application/json";
 
 /// Declares answers of calls, and parts of them, with all that is to be known of each member: its name, its type, where it
 /// comes from, if the answer is made `from` something, and its schema in the OpenAPI document, where the type does not
@@ -13,7 +16,7 @@ macro_rules! answer {
         $(from ($source:ident: $from:ty))? { $($members:tt)* })+) => {
         $($crate::request::answers::answer! {
             @members
-            { $(#[$about])* $(#[schema(as = $schema)])? $vis struct $name $(<$life>)? } { $name $($source $from)? } [] []
+            { $(#[$about])* $(#[cfg_attr(test, schema(as = $schema))])? $vis struct $name $(<$life>)? } { $name $($source $from)? } [] []
             $($members)*
         })+
     };
@@ -29,7 +32,7 @@ macro_rules! answer {
         $(#[$doc:meta])* $shown:vis $member:ident: $type:ty $(= $value:expr)? $(, $schema:ty)?; $($rest:tt)*) => {
         $crate::request::answers::answer! {
             @members $head $made
-            [$($declared)* $(#[$doc])* #[schema($(value_type = $schema,)? required = true)] $shown $member: $type,]
+            [$($declared)* $(#[$doc])* #[cfg_attr(test, schema($(value_type = $schema,)? required = true))] $shown $member: $type,]
             [$($set)* $($member: $value,)?]
             $($rest)*
         }
@@ -42,7 +45,7 @@ macro_rules! answer {
                 $($declared)*
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
-                #[schema(value_type = $schema, required = false)]
+                #[cfg_attr(test, schema(value_type = $schema, required = false))]
                 $shown $member: Option<$type>,
             ]
             [$($set)* $($member: $value,)?]
@@ -56,7 +59,8 @@ macro_rules! answer {
         }
     };
     (@members { $($head:tt)* } { $name:ident } [$($declared:tt)*] $set:tt) => {
-        #[derive(serde::Serialize, utoipa::ToSchema)]
+        #[derive(serde::Serialize)]
+        #[cfg_attr(test, derive(utoipa::ToSchema))]
         $($head)* { $($declared)* }
     };
     (@members $head:tt { $name:ident $source:ident $from:ty } $declared:tt [$($set:tt)*]) => {
@@ -73,7 +77,8 @@ macro_rules! answer {
 pub(crate) use answer;
 
 /// The status of a successful call.
-#[derive(Clone, Copy, Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub enum Status {
     /// The call succeeded.
     #[serde(rename = "ok")]
@@ -118,7 +123,8 @@ pub fn voted(state: VoteState) -> &'static str {
 }
 
 /// The status of a failure.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub enum ErrorStatus {
     /// The call has failed.
     #[serde(rename = "err")]

@@ -62,14 +62,14 @@ macro_rules! form {
     ($(#[$about:meta])* pub struct $form:ident $(, $check:ident)? {
         $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
     }) => {
-        #[derive(utoipa::IntoParams, utoipa::ToSchema)]
-        #[into_params(parameter_in = Query)]
+        #[cfg_attr(test, derive(utoipa::IntoParams, utoipa::ToSchema))]
+        #[cfg_attr(test, into_params(parameter_in = Query))]
         $(#[$about])*
         pub struct $form {
             $(
                 $(#[$field_about])*
-                #[param(value_type = $($schema)::+ $(, required = $required)?)]
-                #[schema(value_type = $($schema)::+ $(, required = $required)?)]
+                #[cfg_attr(test, param(value_type = $($schema)::+ $(, required = $required)?))]
+                #[cfg_attr(test, schema(value_type = $($schema)::+ $(, required = $required)?))]
                 pub $field: $type,
             )+
         }

@@ -1,9 +1,10 @@
 //! The requested part of a list ordered by time, parsed strictly.
 
 use super::form::{Fields, form};
-use super::values;
 use crate::error::RequestError;
 use crate::limits::TIMELINE_ENTRIES;
+#[cfg(test)]
+use crate::openapi::values;
 use tidings_domain::values::{Cursor, MAX_PAGE, Window};
 
 form! {

@@ -1,8 +1,9 @@
 //! Accounts, sessions and profiles.
 
 use crate::error::RequestError;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{Fields, checked, filled, form, optional, text, unless_blank, valid};
-use crate::request::values;
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::{
     About, ApplicationText, Choice, CommentOrder, Digest, Email, FullName, InvitationCode, NewPassword,
@@ -175,7 +176,7 @@ fn choice<C: Choice>(
 
 form! {
     /// The session to end.
-    #[schema(as = EndedSession)]
+    #[cfg_attr(test, schema(as = EndedSession))]
     pub struct EndedSessionForm {
         /// The id of a session, or `others` for all but the one that the request comes from.
         pub session: EndedSession = ended, values::SessionChoice;

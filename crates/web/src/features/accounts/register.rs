@@ -10,10 +10,11 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, Form, ShownAgain};
 use crate::request::local_path::LocalPath;
-use crate::request::values;
 use crate::request::viewer::IsLocal;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};

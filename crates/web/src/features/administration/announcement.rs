@@ -8,9 +8,10 @@ use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::OUTSIDE;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
-use crate::request::values;
 use crate::route::{LONG, SHORT};
 use axum::Json;
 use maud::{Markup, html};
@@ -23,7 +24,7 @@ const PAGE: &str = "/admin/site#announcement";
 
 form! {
     /// The announcement and the pinned stories. Without a text there is no line; without stories none are pinned.
-    #[schema(as = Announcement)]
+    #[cfg_attr(test, schema(as = Announcement))]
     pub struct AnnouncementForm, check {
         /// The line above every page; empty for none.
         pub text: String = text_or_empty, values::AnnouncementText, required = false;

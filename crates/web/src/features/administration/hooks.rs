@@ -10,9 +10,10 @@ use crate::features::moderation::form::switch;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, filled, form, optional, parsed, valid};
-use crate::request::values;
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
@@ -34,7 +35,7 @@ const ADDRESS: &str = "/admin/hooks";
 
 form! {
     /// A webhook to add; with a number, one to change, to remove or to test.
-    #[schema(as = HookChange)]
+    #[cfg_attr(test, schema(as = HookChange))]
     pub struct HookForm, check {
         /// The number of the webhook to change, to remove or to test; missing to add one.
         pub hook_id: Option<HookId> = optional(parsed("it must be the number of a webhook")), values::Id, required = false;

@@ -13,36 +13,36 @@ use tidings_search::index::Kind;
 use tidings_search::language::StoryKind as FoundKind;
 use tidings_search::language::{Bounds, MIN_PREFIX, Search, Term, What};
 use tidings_text::words::asked;
-use utoipa::IntoParams;
 
 /// The parameters of a search.
-#[derive(Debug, Clone, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Clone)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub struct HitsQuery {
     /// The words, at most 512 characters, of which the first 10 words count.
-    #[param(required = false, max_length = 512)]
+    #[cfg_attr(test, param(required = false, max_length = 512))]
     pub query: String,
-    #[param(ignore)]
+    #[cfg_attr(test, param(ignore))]
     words: Vec<Term>,
     /// `story`, `comment`, `job`, `ask_hn`, `show_hn`, `front_page`, `author_NAME` or `story_N`. All must be
     /// there; of those in parentheses, one.
-    #[param(value_type = String, required = false)]
+    #[cfg_attr(test, param(value_type = String, required = false))]
     pub tags: Vec<Vec<Tag>>,
     /// Conditions on `created_at_i`, `points` and `num_comments`, with commas between them or as a JSON array. All must
     /// hold; of those in an array within it, one.
-    #[param(value_type = String, required = false, rename = "numericFilters")]
+    #[cfg_attr(test, param(value_type = String, required = false, rename = "numericFilters"))]
     filters: Vec<Vec<(Attribute, Bounds)>>,
     /// The page, from 0.
-    #[param(value_type = u64, required = false)]
+    #[cfg_attr(test, param(value_type = u64, required = false))]
     pub page: usize,
     /// The hits on a page, 20 by default, at most 1,000.
-    #[param(value_type = u64, required = false, rename = "hitsPerPage")]
+    #[cfg_attr(test, param(value_type = u64, required = false, rename = "hitsPerPage"))]
     pub hits: usize,
     /// The names of the attributes to return; `None` for all.
-    #[param(ignore)]
+    #[cfg_attr(test, param(ignore))]
     pub retrieved: Option<Vec<String>>,
     /// The names of the attributes in which words are marked; `None` for all.
-    #[param(ignore)]
+    #[cfg_attr(test, param(ignore))]
     pub highlighted: Option<Vec<String>>,
 }
 

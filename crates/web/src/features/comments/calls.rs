@@ -9,11 +9,13 @@ use crate::limits::API_COMMENTS;
 use crate::markup::markdown::formatted;
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{Status, answer};
 use crate::request::form::{Fields, Form, FromFields};
+use crate::request::paging;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedFields;
-use crate::request::{paging, values};
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -31,7 +33,6 @@ use tidings_domain::values::{
     Body, CommentAddress, CommentId, CommentOrder, MAX_API_COMMENTS, NewsId, Timestamp, UserId, Withheld,
     size,
 };
-use utoipa::{IntoParams, ToSchema};
 
 answer! {
     /// The outcome of writing, editing or deleting a comment.
@@ -68,21 +69,21 @@ answer! {
 }
 
 /// The comments of a story.
-#[derive(ToSchema)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
-#[schema(as = CommentTree)]
+#[cfg_attr(test, schema(as = CommentTree))]
 pub struct CommentTreeResponse {
     status: Status,
     comments: Vec<CommentEntry<'static>>,
     /// The value of `after` for the next part; null at the end.
-    #[schema(value_type = Option<values::CommentCursor>, required = true)]
+    #[cfg_attr(test, schema(value_type = Option<values::CommentCursor>, required = true))]
     next: Option<String>,
     /// The stories that were merged into this one; missing if there are none. Each keeps its own
     /// comments, which this call gets by the number of that story.
-    #[schema(value_type = Vec<u64>, required = false)]
+    #[cfg_attr(test, schema(value_type = Vec<u64>, required = false))]
     merged: Option<Vec<NewsId>>,
     /// The story that this one was merged into; missing if it was not.
-    #[schema(value_type = u64, required = false)]
+    #[cfg_attr(test, schema(value_type = u64, required = false))]
     merged_into: Option<NewsId>,
 }
 
@@ -127,7 +128,7 @@ answer! {
         parent_id?: CommentId, u64;
         /// The replies.
         // Always empty here: `tree` writes the replies one by one.
-        #[schema(no_recursion)]
+        #[cfg_attr(test, schema(no_recursion))]
         replies: [(); 0], Vec<CommentEntry<'static>>;
     }
 
@@ -179,19 +180,19 @@ pub async fn preview(Form(form): Form<PreviewForm>) -> Result<Json<PreviewRespon
 }
 
 /// The part of a thread to return.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub struct ThreadPartQuery {
     /// Only comments after this one, in the order of the thread: the `next` of an earlier
     /// response.
-    #[param(value_type = values::CommentCursor, required = false)]
+    #[cfg_attr(test, param(value_type = values::CommentCursor, required = false))]
     after: Option<CommentId>,
     /// The maximum number of comments; 500 by default. There may be fewer, because a response
     /// has at most 2 MiB.
-    #[param(value_type = values::CommentCount, required = false)]
+    #[cfg_attr(test, param(value_type = values::CommentCount, required = false))]
     count: usize,
     /// The order of comments that reply to the same: by score, by default.
-    #[param(value_type = values::CommentOrder, required = false)]
+    #[cfg_attr(test, param(value_type = values::CommentOrder, required = false))]
     sort: CommentOrder,
 }
 

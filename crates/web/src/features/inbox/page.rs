@@ -11,11 +11,12 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{fitting, more_link, number, tab};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, Form, FromFields, Next, form, parse};
 use crate::request::local_path::add_parameter;
 use crate::request::paging::count;
-use crate::request::values;
 use crate::request::viewer::SignedFields;
 use crate::route::SHORT;
 use axum::Json;
@@ -26,7 +27,6 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage, InboxWindow};
 use tidings_domain::news::subscriptions;
 use tidings_domain::values::size;
-use utoipa::ToSchema;
 
 form! {
     /// The part of the inbox that a call of the API asks for.
@@ -120,13 +120,13 @@ fn before(fields: &Fields) -> Result<Option<InboxCursor>, RequestError> {
 
 // The field `all` with the value 1 means the same as the id `all`.
 /// Entries of the inbox to mark as read.
-#[derive(ToSchema)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ReadInboxForm {
     /// The entry, or `all`.
-    #[schema(value_type = values::EntryChoice)]
+    #[cfg_attr(test, schema(value_type = values::EntryChoice))]
     id: Marking,
     /// With `all`: the id of the newest entry that was shown. Newer entries stay unread.
-    #[schema(value_type = values::EntryId, required = false)]
+    #[cfg_attr(test, schema(value_type = values::EntryId, required = false))]
     until: Option<EntryId>,
 }
 

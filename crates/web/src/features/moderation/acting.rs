@@ -10,10 +10,11 @@ use crate::features::accounts::mails;
 use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
 use crate::markup::moderation_tools::DONE;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{ErrorStatus, answer};
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
-use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
 use axum::Json;
@@ -24,7 +25,6 @@ use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
 use tidings_domain::{Error, Refusal};
-use utoipa::ToSchema;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or
 /// written, cannot open an inbox, so they get the answer by mail.
@@ -176,14 +176,15 @@ pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestE
 }
 
 /// The refusal of an action on a row of the review queue that has changed since it was seen.
-#[derive(Serialize, ToSchema)]
-#[schema(as = RowChanged)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(as = RowChanged))]
 pub struct RowChangedResponse {
     status: ErrorStatus,
     /// A sentence to show to a person.
-    #[schema(value_type = values::Message)]
+    #[cfg_attr(test, schema(value_type = values::Message))]
     error: String,
     /// The row as it is now; null if it waits no longer.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     row: Option<QueueItem>,
 }

@@ -10,10 +10,11 @@ use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
-use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
 use axum::Json;
@@ -27,7 +28,6 @@ use tidings_domain::values::words::{counted, grouped};
 use tidings_domain::values::{
     BanScope, BannedOrigin, Hours, ModerationId, OriginBanId, OriginKind, Reason, day,
 };
-use utoipa::ToSchema;
 
 form! {
     /// A network or a domain to ban, or to try.
@@ -98,9 +98,10 @@ answer! {
 }
 
 /// The outcome of a ban, or of a trial.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(untagged)]
-#[schema(as = OriginBanOutcome)]
+#[cfg_attr(test, schema(as = OriginBanOutcome))]
 pub enum BanResponse {
     /// It is banned.
     Added(BanAddedResponse),

@@ -4,10 +4,12 @@ use super::form::{hours, switch};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
+use crate::request::paging;
 use crate::request::viewer::SignedFields;
-use crate::request::{paging, values};
 use axum::Json;
 use tidings_domain::Site;
 use tidings_domain::accounts::people;

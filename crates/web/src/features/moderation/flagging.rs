@@ -10,9 +10,10 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::thing_fields;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{Fields, form, parsed};
 use crate::request::path::PathOf;
-use crate::request::values;
 use crate::route::{LONG, LoginReason, SHORT};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};

@@ -3,8 +3,10 @@
 use super::flagging::reason_name;
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{Fields, checked, filled, form, optional, parsed, text, unless_blank, valid};
-use crate::request::{paging, values};
+use crate::request::paging;
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::moderation::log::LogWindow;

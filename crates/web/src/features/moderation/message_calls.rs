@@ -6,9 +6,10 @@ use crate::error::RequestError;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, Form, filled, form, optional, parsed, text, valid};
-use crate::request::values;
 use crate::request::viewer::Call;
 use axum::Json;
 use tidings_domain::moderation::messages::reading::{
@@ -21,7 +22,7 @@ use tidings_domain::values::{
 
 form! {
     /// A message to the moderators, or their answer.
-    #[schema(as = NewMessage)]
+    #[cfg_attr(test, schema(as = NewMessage))]
     pub struct MessageForm {
         /// The text.
         pub text: MessageText = valid(MessageText::parse), values::MessageText;

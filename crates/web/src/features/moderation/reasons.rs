@@ -6,9 +6,10 @@ use crate::features::action::{Action, ActionEntry};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
 use crate::markup::page::{Moderator, Page};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
-use crate::request::values;
 use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
@@ -22,7 +23,7 @@ const ADDRESS: &str = "/moderate/reasons";
 
 form! {
     /// A reason to add; with a number, one to change or to remove.
-    #[schema(as = ReasonChange)]
+    #[cfg_attr(test, schema(as = ReasonChange))]
     pub struct ReasonForm, check {
         /// The number of the reason to change or to remove; missing to add one.
         pub reason_id: Option<u64> = optional(parsed("it must be the number of a reason")), values::Id, required = false;

@@ -11,10 +11,12 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
 use crate::markup::page::{Member, Moderator, Page};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Form, form, optional, parsed};
+use crate::request::paging;
 use crate::request::viewer::SignedForm;
-use crate::request::{paging, values};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};

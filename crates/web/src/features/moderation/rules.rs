@@ -13,10 +13,11 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
-use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
 use axum::Json;
@@ -30,7 +31,6 @@ use tidings_domain::values::words::counted;
 use tidings_domain::values::{
     MAX_PATTERN, ModerationId, Pattern, PostRule, Reason, RuleEffect, RuleId, RuleKind, Thing,
 };
-use utoipa::ToSchema;
 
 form! {
     /// A rule to add or to try.
@@ -71,9 +71,10 @@ form! {
 }
 
 /// The outcome of adding a rule, or of trying it.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(untagged)]
-#[schema(as = RuleOutcome)]
+#[cfg_attr(test, schema(as = RuleOutcome))]
 pub enum RuleResponse {
     /// The rule was added.
     Added(RuleAddedResponse),

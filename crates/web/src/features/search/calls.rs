@@ -190,12 +190,12 @@ fn in_characters(text: &str, marks: &[Range<usize>]) -> Vec<[usize; 2]> {
 const SUGGESTIONS: usize = 8;
 
 /// Get topics, people and titles for what is being typed, in the form of OpenSearch.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/api/search/suggest",
     params(("q" = String, Query)),
     responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = SUGGESTED)),
-)]
+))]
 pub async fn suggest(
     Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
@@ -215,12 +215,12 @@ answer! {
 }
 
 /// Get stories with a title like this one: at most 5.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/api/search/similar",
     params(("title" = String, Query, max_length = 80)),
     responses((status = 200, body = SimilarResponse)),
-)]
+))]
 pub async fn similar(
     Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,

@@ -27,7 +27,6 @@ use tidings_search::asking::{Hit, Relevance, Sort};
 use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
 use tidings_search::language::MAX_CHARACTERS;
-use utoipa::IntoParams;
 
 /// The kind of things that a search is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, EnumIter, IntoStaticStr)]
@@ -86,20 +85,21 @@ impl Wanted {
 }
 
 /// The parameters of a search.
-#[derive(Debug, Clone, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Clone)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub struct SearchQuery {
     /// The search, at most 200 characters and 16 terms.
-    #[param(rename = "q", max_length = 200)]
+    #[cfg_attr(test, param(rename = "q", max_length = 200))]
     pub typed: String,
     /// The kind to find: stories (by default), comments, posts, people, sites or all.
-    #[param(rename = "kind", value_type = String, required = false)]
+    #[cfg_attr(test, param(rename = "kind", value_type = String, required = false))]
     pub wanted: Wanted,
     /// The order: relevance (by default), new, votes or comments.
-    #[param(value_type = String, required = false)]
+    #[cfg_attr(test, param(value_type = String, required = false))]
     pub sort: Sort,
     /// The page, from 1 to 100. A page has 30 results.
-    #[param(value_type = u64, required = false, minimum = 1, maximum = 100)]
+    #[cfg_attr(test, param(value_type = u64, required = false, minimum = 1, maximum = 100))]
     pub page: usize,
 }
 

@@ -10,11 +10,13 @@ use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{DONE, DoneResponse, answer};
+use crate::request::cookies;
 use crate::request::form::{Fields, Form, FromFields, Next, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
-use crate::request::{cookies, values};
 use crate::route::{LoginReason, Routes};
 use crate::server::headers::without_secret;
 use axum::http::{Method, header};

@@ -2,9 +2,10 @@
 
 use crate::App;
 use crate::error::RequestError;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{DONE, DoneResponse, answer};
 use crate::request::form::{Fields, form, text};
-use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
 use tidings_domain::Refusal;
@@ -19,7 +20,7 @@ fn current_password(fields: &Fields, name: &'static str) -> Result<CurrentPasswo
 
 form! {
     /// The beginning of the setup of an authenticator app.
-    #[schema(as = NewTotpRequest)]
+    #[cfg_attr(test, schema(as = NewTotpRequest))]
     pub struct NewTotpForm {
         /// The user's password.
         pub current_password: CurrentPassword = current_password, values::Password;
@@ -28,7 +29,7 @@ form! {
 
 form! {
     /// The end of the setup of an authenticator app.
-    #[schema(as = ConfirmedTotp)]
+    #[cfg_attr(test, schema(as = ConfirmedTotp))]
     pub struct ConfirmedTotpForm {
         /// A code that the app shows.
         pub code: String = text, values::TotpCode;
@@ -37,7 +38,7 @@ form! {
 
 form! {
     /// The removal of an authenticator app.
-    #[schema(as = EndedTotp)]
+    #[cfg_attr(test, schema(as = EndedTotp))]
     pub struct EndedTotpForm {
         /// The user's password.
         pub current_password: CurrentPassword = current_password, values::Password;

@@ -5,12 +5,13 @@ use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{Status, answer};
 use crate::request::form::{Fields, Form, parse};
 use crate::request::json::{self, hostname};
 use crate::request::path::PathOf;
 use crate::request::response_cache::has_current_version;
-use crate::request::values;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -151,12 +152,12 @@ answer! {
 const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// Get a voter's own votes on some sites.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/api/sites/own",
     request_body = OwnVotesQuestion,
     responses((status = 200, body = OwnVotesResponse)),
-)]
+))]
 pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotesResponse>, RequestError> {
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = app.visitor();

@@ -2,14 +2,14 @@
 
 use crate::error::RequestError;
 use crate::limits::SITE_DAYS;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{Fields, checked, filled, form, optional, parsed};
 use crate::request::json::{self, hostname};
-use crate::request::values;
 use serde_json::Value;
 use tidings_domain::sites::{SettingsChange, Verdict};
 use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::{Hostname, MAX_DAILY_VOTES, MAX_HISTORY_DAYS, MAX_LINKS, Timestamp, VoterId};
-use utoipa::ToSchema;
 
 form! {
     /// A vote on a site.
@@ -38,13 +38,13 @@ pub const fn verdict(number: i64) -> Result<Option<Verdict>, RequestError> {
 }
 
 /// A request for a voter's own votes, as a JSON body.
-#[derive(ToSchema)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct OwnVotesQuestion {
     /// The voter.
-    #[schema(value_type = values::Uuid)]
+    #[cfg_attr(test, schema(value_type = values::Uuid))]
     pub user_id: VoterId,
     /// The sites.
-    #[schema(value_type = Vec<values::Host>)]
+    #[cfg_attr(test, schema(value_type = Vec<values::Host>))]
     pub links: Vec<Hostname>,
 }
 

@@ -6,9 +6,10 @@ use super::calls::SiteScore;
 use super::form::{WRONG_VOTE, verdict};
 use crate::App;
 use crate::error::RequestError;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::answer;
 use crate::request::json::{self, hostname};
-use crate::request::values;
 use crate::request::viewer::ClientAddress;
 use axum::Json;
 use axum::extract::RawQuery;
@@ -19,24 +20,23 @@ use serde_json::Value;
 use tidings_domain::sites::{self, Score, SiteVote, Verdict};
 use tidings_domain::values::{Hostname, MAX_LINKS, VoterId};
 use tidings_domain::{Error, Refusal};
-use utoipa::ToSchema;
 
 /// A vote in the documented call.
-#[derive(ToSchema)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct VoteBody {
     /// The site.
-    #[schema(value_type = values::Host)]
+    #[cfg_attr(test, schema(value_type = values::Host))]
     link: Hostname,
     /// The vote; 0 takes it back.
-    #[schema(value_type = values::VoteNumber, required = true)]
+    #[cfg_attr(test, schema(value_type = values::VoteNumber, required = true))]
     vote: Option<Verdict>,
     /// The voter.
-    #[schema(value_type = values::Uuid)]
+    #[cfg_attr(test, schema(value_type = values::Uuid))]
     user_id: VoterId,
 }
 
 /// A request of the original extension, as JSON in a query string.
-#[derive(ToSchema)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct DeployedQuestion {
     /// The sites.
     links: Vec<DeployedLink>,
@@ -57,16 +57,16 @@ answer! {
 }
 
 /// A vote of the original extension.
-#[derive(ToSchema)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct DeployedVoteBody {
     /// The site.
-    #[schema(value_type = DeployedLink)]
+    #[cfg_attr(test, schema(value_type = DeployedLink))]
     link: Hostname,
     /// The vote: 1 or -1.
-    #[schema(value_type = values::VoteNumber)]
+    #[cfg_attr(test, schema(value_type = values::VoteNumber))]
     value: Verdict,
     /// The voter.
-    #[schema(value_type = values::Uuid)]
+    #[cfg_attr(test, schema(value_type = values::Uuid))]
     user_id: VoterId,
 }
 
@@ -80,7 +80,8 @@ answer! {
 }
 
 /// The kinds of failures of documented calls.
-#[derive(Clone, Copy, Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ErrorCode {
     Invalid,
@@ -107,12 +108,12 @@ const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
 /// Get the scores of some sites.
 ///
 /// `for` is a JSON array of hosts, or hosts separated by commas; it may be repeated.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/scores",
     params(("for" = Vec<values::Host>, Query, style = Form, explode = false)),
     responses((status = 200, body = Vec<SiteScore>)),
-)]
+))]
 pub async fn scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<SiteScore>>, RequestError> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
@@ -130,12 +131,12 @@ pub async fn scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<Site
 }
 
 /// Vote on a site, change the vote, or take it back with 0.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/vote",
     request_body = inline(VoteBody),
     responses((status = 204, description = "Success")),
-)]
+))]
 pub async fn vote(
     app: App,
     ClientAddress(address): ClientAddress,
@@ -155,12 +156,12 @@ impl VoteBody {
 }
 
 /// Get the scores of some sites, as the original extension does.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/scores",
     params(("from" = inline(DeployedQuestion), Query)),
     responses((status = 200, body = Vec<DeployedScore>)),
-)]
+))]
 pub async fn deployed_scores(
     app: App,
     RawQuery(query): RawQuery,
@@ -214,12 +215,12 @@ fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
 }
 
 /// Vote on a site, as the original extension does.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/vote",
     request_body = inline(DeployedVoteBody),
     responses((status = 200, description = "Success, with an empty body")),
-)]
+))]
 pub async fn deployed_vote(
     app: App,
     ClientAddress(address): ClientAddress,

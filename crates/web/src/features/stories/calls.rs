@@ -6,10 +6,11 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{Status, answer, voted};
 use crate::request::form::{Form, checked, form, parse};
 use crate::request::path::{PathOf, Start};
-use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedForm};
 use crate::site_lists::SiteList;
 use axum::Json;

@@ -1,8 +1,9 @@
 //! Stories: submitting, deleting, voting.
 
 use crate::error::RequestError;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
-use crate::request::values;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{NewsId, Topics};
 

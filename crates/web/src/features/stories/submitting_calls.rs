@@ -3,9 +3,10 @@
 
 use crate::App;
 use crate::error::RequestError;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{Status, answer};
 use crate::request::form::{Form, form, valid};
-use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
 use tidings_domain::submissions::preparing;

@@ -6,11 +6,12 @@ use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{DONE, DoneResponse, answer};
 use crate::request::form::Form;
 use crate::request::paging::WindowQuery;
 use crate::request::path::PathOf;
-use crate::request::values;
 use crate::request::viewer::SignedForm;
 use axum::Json;
 use tidings_domain::accounts::profiles;

@@ -1,7 +1,8 @@
 //! Tweets and following.
 
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{form, parsed, text, valid};
-use crate::request::values;
 use tidings_domain::values::{TweetId, TweetText};
 
 form! {

@@ -2,10 +2,11 @@
 
 use crate::error::RequestError;
 use crate::markup::page::Page;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::answers::{Status, answer};
 use crate::request::form::parse;
 use crate::request::path::PathOf;
-use crate::request::values;
 use axum::Json;
 use serde::Serializer;
 use tidings_domain::accounts::visit::Visit;

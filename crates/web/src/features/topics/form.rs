@@ -1,8 +1,9 @@
 //! Topics: following, muting, describing, renaming and merging.
 
 use crate::error::RequestError;
+#[cfg(test)]
+use crate::openapi::values;
 use crate::request::form::{Fields, form, valid};
-use crate::request::values;
 use tidings_domain::Error;
 use tidings_domain::values::{Topic, TopicSentence};
 

@@ -1,5 +1,6 @@
 //! How a call is described in the OpenAPI document.
 
+use crate::request::answers::JSON;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, Parameter, ParameterIn};
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::response::Response;
@@ -10,8 +11,6 @@ use utoipa::{IntoParams, ToSchema};
 
 /// The content type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
-/// The content type of JSON.
-pub const JSON: &str = "application/json";
 
 /// Adds a call that takes a form in a session.
 pub fn add_call<T: ToSchema, A: ToSchema>(document: &mut OpenApi, path: &str, summary: &str) {
