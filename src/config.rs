@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::WrongUse;
 use tidings_domain::cache::MEBIBYTE;
-use tidings_domain::values::{Economy, KarmaRules, Rules};
+use tidings_domain::values::{Economy, KarmaRules, Rules, SiteReaders};
 use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
 
 pub use self::settings::{Backup, Feeds, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};
@@ -143,6 +143,11 @@ impl Config {
                 accounts.confirm_email && config.mail.relay.is_none(),
                 "accounts.confirm_email",
                 "false without mail.relay",
+            ),
+            (
+                config.rules.site.readers == SiteReaders::Members && config.feeds.hub.is_some(),
+                "site.readers",
+                "everyone with feeds.hub, which anyone can read",
             ),
             (
                 has_question && accounts.signup_answers.is_empty(),

@@ -20,7 +20,7 @@ use crate::WrongUse;
 use tidings_domain::values::{
     AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, MAX_INVITATIONS, MAX_KEPT_DAYS,
     MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK, ModerationRules, RankingRules, RateRules,
-    RetentionRules, Rules, TimelineRules, TrustRules,
+    ReadingRules, RetentionRules, Rules, TimelineRules, TrustRules,
 };
 
 /// One row of the table.
@@ -253,6 +253,10 @@ settings! {
         }
     }
     rules {
+        site: ReadingRules {
+            readers: ValueKind::Form("everyone or members"),
+                "Who can read the site: everyone, or only members who are logged in.";
+        }
         limits: LimitRules {
             account_creation_seconds: LIMIT, "One new account per address in this many seconds, unless a member has invited it; 0 = no limit.";
             submission_seconds: LIMIT,

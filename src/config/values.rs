@@ -15,7 +15,7 @@ use strum::EnumString;
 use tidings_domain::home_servers;
 use tidings_domain::values::rates::seconds_of;
 use tidings_domain::values::{
-    Choice, Economy, JobsTopic, Networks, Pause, Rate, ReservedNames, SignupAnswers, SignupMode,
+    Choice, Economy, JobsTopic, Networks, Pause, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders,
     TitlePrefixes,
 };
 use tidings_keyspace::flaw_of_sentinel_url;
@@ -193,6 +193,7 @@ read_from_text! {
     Rate: |text, _| text.parse().ok();
     JobsTopic: |text, _| Self::parse(text);
     SignupMode: |text, _| Self::parse(text);
+    SiteReaders: |text, _| Self::parse(text);
     Economy: |text, _| Self::parse(text);
     TitlePrefixes: |text, kind| kind.fits(text).then(|| Self::parse(text));
     SignupAnswers: |text, kind| kind.fits(text).then(|| Self::parse(text));

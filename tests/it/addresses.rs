@@ -188,6 +188,7 @@ const ACTIONS: &[Action] = &[
     both("/follow", "/api/follow", &[("username", "bob")]).refused_in_silence(),
     both("/followtopic", "/api/followtopic", &[("topic", "rust")]),
     both("/hide", "/api/hide", &[("news_id", "2")]),
+    untried_page("/feeds/key").not_kept("the store has its hash alone; another key replaces it"),
     page("/inbox/feed", &[("feed", "new")]),
     untried_page("/inbox/undo").kept_but_untried("undoes what was marked a short time ago, once"),
     both("/login", "/api/login", &[("username", "alice"), ("password", PASSWORD)])

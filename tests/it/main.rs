@@ -85,6 +85,7 @@ mod load_figures;
 mod logins;
 mod mails;
 mod malformed;
+mod members_only;
 mod messages;
 mod moderation;
 mod mutes;

@@ -11,7 +11,7 @@
 //! `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and those of the
 //! [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
-//! `admission` decides whether a post is accepted at once. The wing hands out [`signup`] (create an
+//! [`access`] decides who may read a site for members, and [`reading_key`] lets their feed readers in. `admission` decides whether a post is accepted at once. The wing hands out [`signup`] (create an
 //! account), [`first_administrator`], [`invitations`] (who lets whom in), [`applications`] (accounts that wait for a
 //! moderator), [`confirmation`] (of e-mail addresses), [`staff`] (who looks after the site),
 //! [`account`] (change the profile and the password), [`login`] (who guesses is slowed down),
@@ -26,6 +26,7 @@
 //! sites and words that a user does not want to see), [`reader`] (what one reader sees of what
 //! others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
+pub mod access;
 pub mod account;
 pub mod actor;
 pub(crate) mod admission;
@@ -53,6 +54,7 @@ pub mod people;
 pub(crate) mod presence;
 pub mod profiles;
 pub mod reader;
+pub mod reading_key;
 pub mod recent_votes;
 pub mod roles;
 pub mod seen;

@@ -2,6 +2,7 @@
 
 pub(crate) mod leave;
 
+use crate::accounts::reading_key::READING_KEY;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::two_factor::stored;
 use crate::accounts::unsubscribing::MAIL_SECRET;
@@ -62,8 +63,18 @@ pub async fn deactivate(
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);
         batch.delete(keys::user_networks(user.id));
-        let emptied =
-            ["password", "auth", "apisecret", "about", "email", "fullname", "flags", INBOX_FEED, MAIL_SECRET];
+        let emptied = [
+            "password",
+            "auth",
+            "apisecret",
+            "about",
+            "email",
+            "fullname",
+            "flags",
+            INBOX_FEED,
+            MAIL_SECRET,
+            READING_KEY,
+        ];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED] {
             batch.delete_field(&key, field);

@@ -122,6 +122,9 @@ pub enum Refusal {
          your settings"
     )]
     EmailNotConfirmed,
+    /// Only members read this site, and nobody is logged in.
+    #[error("only members can read this site. Log in first")]
+    MembersOnly,
     /// The link that confirms an address has expired, is of a former address, or never existed.
     #[error("this link is no longer valid. Log in and request a new one in your settings")]
     ConfirmationInvalid,

@@ -25,6 +25,7 @@
 //! - [`preferences`]: what people choose on their settings page
 //! - [`ranking`]: the score and rank of news
 //! - [`rates`]: how often something may be done
+//! - [`readers`]: the people who read the site
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`saved_reason`]: reasons that moderators have at hand
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
@@ -89,6 +90,7 @@ pub mod post_rule;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
+pub mod readers;
 pub(crate) mod removed_by;
 pub mod request_name;
 pub mod restriction;
@@ -138,6 +140,7 @@ pub use self::post_rule::*;
 pub use self::preferences::*;
 pub use self::ranking::*;
 pub use self::rates::*;
+pub use self::readers::*;
 pub(crate) use self::removed_by::*;
 pub use self::request_name::*;
 pub use self::restriction::*;

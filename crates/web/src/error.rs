@@ -420,6 +420,7 @@ impl RequestError {
                 Some(
                     Refusal::NoSuchTopic(_)
                     | Refusal::CodeRequired
+                    | Refusal::MembersOnly
                     | Refusal::TooManyFailedLogins { .. }
                     | Refusal::TooManyAtOnce { .. }
                     | Refusal::TooManyRequests { .. },
@@ -563,7 +564,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::FlaggedAlready
         | Refusal::FlagDecided
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
-        Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
+        Refusal::CodeRequired | Refusal::MembersOnly => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
         | Refusal::SameTopic

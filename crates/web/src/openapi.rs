@@ -13,39 +13,9 @@ use axum::response::IntoResponse;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::sync::OnceLock;
-#[cfg(not(test))]
-pub use undescribed::Described;
-#[cfg(test)]
-pub use {tests::values, utoipa::ToSchema as Described};
 
 /// The document as it is in the tree, compressed.
 const COMPRESSED: &[u8] = include_bytes!("../assets/openapi.json.gz");
-
-/// In the program nothing of a type is described.
-#[cfg(not(test))]
-mod undescribed {
-    /// A form or an answer of a call. In tests it has a schema.
-    pub trait Described {}
-
-    impl<T> Described for T {}
-}
-
-/// How an action describes its call: with its form and its answer. Only tests make descriptions.
-pub struct Description {
-    /// Adds the call to a document, with its address and its summary.
-    #[cfg(test)]
-    pub add_to: fn(&mut utoipa::openapi::OpenApi, &str, &str),
-}
-
-impl Description {
-    /// A call that takes the form `T` in a session and answers with `A`.
-    pub fn of<T: Described, A: Described>() -> Self {
-        Self {
-            #[cfg(test)]
-            add_to: tests::description::add_call::<T, A>,
-        }
-    }
-}
 
 /// Get this document.
 #[cfg_attr(test, utoipa::path(

@@ -4,6 +4,7 @@ pub mod address;
 pub mod agent_name;
 pub mod answers;
 pub mod cookies;
+pub mod description;
 pub mod form;
 pub mod json;
 pub mod local_path;

@@ -8,6 +8,7 @@ use axum::http::{Extensions, Method};
 use std::borrow::Cow;
 use std::ops::Deref;
 use strum::{EnumIter, EnumString, IntoStaticStr};
+use tidings_domain::accounts::access::Access;
 
 /// The facts of a route. Its constructors demand what differs between routes of a kind.
 #[must_use]
@@ -21,6 +22,12 @@ pub struct Facts {
     pub cost: Cost,
     /// On what its answer depends.
     pub readers: Readers,
+    /// The people whom it answers on a site that only members read.
+    pub access: Access,
+    /// Whether programs read it: a visitor of such a site is refused there, not led to the login page.
+    pub is_for_programs: bool,
+    /// Whether programs may read it there with the key of a member.
+    pub takes_key: bool,
     /// Whether crawlers may read it.
     pub is_crawled: bool,
     /// Whether the first part of the sitemap names it.
@@ -212,6 +219,9 @@ const NOTHING: Facts = Facts {
     errors: ErrorFormat::Page,
     cost: Cost::Small,
     readers: Readers::Each,
+    access: Access::Readers,
+    is_for_programs: false,
+    takes_key: false,
     is_crawled: true,
     is_in_sitemap: false,
     listed: None,
@@ -237,11 +247,11 @@ pub const fn public(wing: Wing, cost: Cost, parameters: &'static [&'static str])
 
 /// A feed. It is not told who asks for it.
 pub const fn feed(wing: Wing, parameters: &'static [&'static str]) -> Facts {
-    Facts { wing, cost: Cost::Large, readers: Readers::Everyone(parameters), ..NOTHING }
+    Facts { wing, cost: Cost::Large, readers: Readers::Everyone(parameters), ..NOTHING }.for_programs()
 }
 
 /// A file that is the same for everyone.
-pub const FILE: Facts = Facts { readers: Readers::Everyone(&[]), ..NOTHING };
+pub const FILE: Facts = Facts { readers: Readers::Everyone(&[]), access: Access::Everyone, ..NOTHING };
 
 /// A page that depends on who asks, with the wish of somebody who must log in for it.
 pub const fn own(wing: Wing, cost: Cost, crawlers: Crawlers, login: Option<LoginReason>) -> Facts {
@@ -267,7 +277,8 @@ pub const LONG: Facts = target(Wing::Core, BodySize::Long, None);
 pub const fn call(wing: Wing, cost: Cost, tag: &'static str) -> Facts {
     let cors = if matches!(wing, Wing::Sites) { Cors::ReadAndVote } else { Cors::Closed };
     let (errors, acts_once, needs_session, is_crawled) = (ErrorFormat::Api, true, true, false);
-    Facts { wing, cost, tag, cors, errors, acts_once, needs_session, is_crawled, ..NOTHING }
+    let is_for_programs = true;
+    Facts { wing, cost, tag, cors, errors, acts_once, needs_session, is_crawled, is_for_programs, ..NOTHING }
 }
 
 /// A call of a member that acts.
@@ -282,7 +293,7 @@ pub const fn public_call(
     tag: &'static str,
     parameters: &'static [&'static str],
 ) -> Facts {
-    Facts { readers: Readers::Visitors(parameters), ..call(wing, cost, tag) }.for_anyone()
+    Facts { readers: Readers::Visitors(parameters), ..call(wing, cost, tag) }.for_anyone().for_programs()
 }
 
 /// A call of the API of Hacker News, which is also a stream.
@@ -294,7 +305,7 @@ pub const fn hacker_news(cost: Cost, parameters: &'static [&'static str]) -> Fac
 /// A call of the API of the search of Hacker News. Searches are in no cache: they are limited by a rate of their own.
 pub const fn algolia(wing: Wing, readers: Readers) -> Facts {
     let (errors, cors) = (ErrorFormat::Algolia, Cors::Read);
-    Facts { errors, cors, readers, ..call(wing, Cost::Large, "Hacker News") }.for_anyone()
+    Facts { errors, cors, readers, ..call(wing, Cost::Large, "Hacker News") }.for_anyone().for_programs()
 }
 
 /// A call of browser extensions.
@@ -307,6 +318,7 @@ pub const fn extension(errors: ErrorFormat, senders: Senders, readers: Readers) 
         ..call(Wing::Sites, Cost::Small, "Browser extensions")
     }
     .for_anyone()
+    .for_programs()
 }
 
 impl Facts {
@@ -333,6 +345,16 @@ impl Facts {
     /// A call that needs no session.
     pub const fn for_anyone(self) -> Self {
         Self { needs_session: false, ..self }
+    }
+
+    /// It answers these people on a site that only members read.
+    pub const fn to(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Programs read it, there with the key of a member.
+    pub const fn for_programs(self) -> Self {
+        Self { is_for_programs: true, takes_key: true, ..self }
     }
 
     /// It is in the sitemap.
@@ -382,6 +404,11 @@ impl Facts {
             Readers::Everyone(parameters) | Readers::Visitors(parameters) => Some(parameters),
             Readers::Each => None,
         }
+    }
+
+    /// Whether it is a file of the program, or one as open.
+    pub const fn is_open_file(&self) -> bool {
+        self.is_for_everyone() && matches!(self.access, Access::Everyone)
     }
 
     /// Whether an answer is the same for people with a session.
@@ -456,7 +483,8 @@ pub struct Route {
 static NO_ROUTE: Declared = Declared { pattern: Cow::Borrowed("other"), get: None, post: None, number: 0 };
 
 /// The facts of addresses at which nothing is, by their beginnings: programs get a failure in their own form.
-static NOTHING_BELOW: [(&str, Facts); 5] = [
+static NOTHING_BELOW: [(&str, Facts); 6] = [
+    ("/.well-known/", NOTHING.to(Access::Everyone)),
     ("/api/v1/", algolia(Wing::Core, Readers::Each)),
     ("/api/sites/", call(Wing::Sites, Cost::Small, "")),
     ("/api/", call(Wing::Core, Cost::Small, "")),

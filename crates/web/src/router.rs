@@ -2,6 +2,7 @@
 
 mod addresses;
 pub mod failures;
+pub mod members;
 pub mod refused_forms;
 pub mod writes;
 
@@ -31,7 +32,7 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
         let routes = if facts.errors == ErrorFormat::Page { &mut pages } else { &mut calls };
         *routes = std::mem::take(routes).route(&pattern, handler);
     }
-    let known = pages.clone().layer(from_fn_with_state(app.clone(), wings_that_are_on));
+    let known = pages.clone().layer(from_fn_with_state(app.clone(), pages_that_answer));
     let known = known.with_state(app.clone());
     let forms = FormPages::new(known.clone(), step_pages().with_state(app.clone()));
     pages
@@ -63,6 +64,7 @@ async fn around(
     let handle = |request| writes::run_to_the_end((&app, &writes), request, handle);
     let mut response = cors::allow_any_origin(route.cors, request, handle).await;
     headers::protect(&app.settings, has_secret, response.headers_mut());
+    members::seal(&app, &route, &mut response);
     response
 }
 
@@ -72,28 +74,43 @@ fn note_route(app: &App, request: &mut Request) -> Route {
     *request.extensions_mut().get_or_insert_with(|| route)
 }
 
-/// Passes a request to its handler, unless a page of another site has sent it or it is for what is switched off.
-/// Failures become responses here.
+/// Passes a request to its handler, unless a page of another site has sent it, its sender may not read the site, or it is for
+/// what is switched off. Failures become responses here.
 async fn admit(app: App, forms: FormPages, request: Request, handler: Next) -> Response {
     let route = Route::of(request.extensions());
     let handle = |request| cookies::renew_cookie(&app, request, |request| handler.run(request));
-    let admit = async |request| match origin::refuse_other_sites(&app.settings, &route, &request)
-        .and_then(|()| Wings::of(&app).admit(&route))
-    {
-        Ok(()) => handle(request).await,
+    let admit = async |request| match origin::refuse_other_sites(&app.settings, &route, &request) {
+        Ok(()) => pass(&app, &route, request, handle).await,
         Err(refusal) => refusal.into_response(),
     };
     failures::error_responses((&app, &forms), request, admit).await
 }
 
-/// Refuses what is switched off, so that nothing leads to it.
-async fn wings_that_are_on(State(app): State<App>, mut request: Request, handler: Next) -> Response {
-    request.extensions_mut().remove::<Route>();
-    let route = note_route(&app, &mut request);
-    match Wings::of(&app).admit(&route) {
-        Ok(()) => handler.run(request).await,
+/// Passes a request to what answers it, if its sender may read the site and it is for what is switched on.
+async fn pass<F: Future<Output = Response>>(
+    app: &App,
+    route: &Route,
+    mut request: Request,
+    handle: impl FnOnce(Request) -> F,
+) -> Response {
+    let admitted = members::admit(app, route, &mut request).await;
+    match admitted.and_then(|admitted| Wings::of(app).admit(route).map(|()| admitted)) {
+        Ok(admitted) => {
+            let mut response = handle(request).await;
+            admitted.into_iter().for_each(|member| {
+                response.extensions_mut().insert(member);
+            });
+            response
+        }
         Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Refuses what is switched off and whoever may not read it, so that nothing leads to it.
+async fn pages_that_answer(State(app): State<App>, mut request: Request, handler: Next) -> Response {
+    request.extensions_mut().remove::<Route>();
+    let route = note_route(&app, &mut request);
+    pass(&app, &route, request, |request| handler.run(request)).await
 }
 
 /// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at

@@ -11,7 +11,7 @@ use crate::features::inbox::outbox;
 use crate::features::search::following;
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, TRAFFIC_SAMPLE_EVERY};
 use crate::request::request_rates::CountedRequest;
-use crate::request::response_cache::{answer_cached, unify};
+use crate::request::response_cache::{answer_cached, is_shared, unify};
 use crate::request::viewer::OnlyHead;
 use crate::route::{Cost, Route};
 use crate::router::failures::failure_response;
@@ -241,7 +241,9 @@ impl Server {
             // The router turns it into a response in the form of the address.
             request.extensions_mut().insert(refusal);
         }
-        unify(&route, &mut request);
+        if is_shared(&self.app, &route) {
+            unify(&route, &mut request);
+        }
         let router = self.router.clone();
         let made = answer_cached(&self.app, &self.compressor, request, |request| handle(router, request));
         let (mut answer, rounds) = count_rounds(made).await;

@@ -1,6 +1,7 @@
 //! Users as they are stored: the hash `user:<id>`.
 
 use crate::accounts::inbox::NewestUnread;
+use crate::accounts::reading_key::READING_KEY;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::fields::{self, StoredFields};
@@ -91,6 +92,8 @@ pub struct User {
     pub replies: u64,
     /// The secret of the inbox's feed; empty without a feed.
     pub inbox_feed: ApiSecret,
+    /// The hash of the key of the user's programs; empty without one.
+    pub(crate) reading_key: String,
     /// The name shown beside the username; may be empty.
     pub fullname: String,
     /// Whether a tweet announces each submission to the followers.
@@ -314,6 +317,7 @@ impl User {
             &self.fullname,
             &self.apisecret.0,
             &self.inbox_feed.0,
+            &self.reading_key,
         ];
         size_of::<Self>()
             + texts.map(String::len).iter().sum::<usize>()
@@ -326,6 +330,11 @@ impl User {
     /// The user with a number; `None` as for [`User::from_hash`].
     pub(crate) fn by_id(id: UserId) -> impl Fetch<Value = Option<Self>> {
         read::hash(keys::user(id)).map(|hash| Self::from_hash(&hash))
+    }
+
+    /// Whether the user has a key for programs.
+    pub const fn has_reading_key(&self) -> bool {
+        !self.reading_key.is_empty()
     }
 
     /// The karma that counts for trust.
@@ -358,6 +367,7 @@ impl User {
             karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
             replies: fields.count("replies"),
             inbox_feed: ApiSecret(text(INBOX_FEED)),
+            reading_key: text(READING_KEY),
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),

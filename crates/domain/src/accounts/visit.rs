@@ -13,6 +13,7 @@ pub use self::caching::SharedVisit;
 use crate::accounts::inbox::seen::PendingSights;
 use crate::accounts::inbox::{NewestUnread, OnPage};
 use crate::accounts::reader::{Perspective, Reader};
+use crate::accounts::reading_key::ReadingKey;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, VisitSession};
 use crate::accounts::users::{Role, User};
@@ -46,6 +47,8 @@ pub struct Visit {
     site: Arc<Site>,
     now: Timestamp,
     stage: Stage,
+    /// The key of a program that reads for a member.
+    key: Option<ReadingKey>,
     /// The session, once it is known.
     session: Option<Shared<VisitSession>>,
     /// The identity of the site, once it is known.
@@ -88,6 +91,7 @@ impl Visit {
             site,
             now,
             stage,
+            key: None,
             session,
             identity,
             prolonged,
@@ -99,6 +103,14 @@ impl Visit {
             opens_page: false,
             read_badge: None,
         };
+        visit.recall();
+        visit
+    }
+
+    /// A visit of a program that reads for a member.
+    pub fn by_key(site: Arc<Site>, now: Timestamp, key: ReadingKey) -> Self {
+        let mut visit = Self::new(site, now, None);
+        (visit.stage, visit.key) = (Stage::Known(key.owner()), Some(key));
         visit.recall();
         visit
     }
@@ -236,7 +248,10 @@ impl Visit {
     /// it counts for nothing while the user is banned. The cached user has no role that counts:
     /// which one does is decided here, since a reload of the settings may change it.
     fn meet(&mut self, mut user: Arc<User>) {
-        let is_open = self.session.as_ref().is_some_and(|session| session.is_of(&user));
+        let is_open = match &self.key {
+            Some(key) => key.opens(&user),
+            None => self.session.as_ref().is_some_and(|session| session.is_of(&user)),
+        };
         if is_open && user.ban(self.now).is_none() {
             if user.given_role() > Role::Member {
                 user = Arc::new(Arc::unwrap_or_clone(user).acting(&self.site.rules, self.now));

@@ -6,13 +6,16 @@
 use crate::values::text_forms::shown;
 use crate::values::words::grouped_signed;
 use crate::values::{
-    JobsTopic, Networks, Rate, ReservedNames, SignupAnswers, SignupMode, Timestamp, TitlePrefixes, day,
+    JobsTopic, Networks, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
+    TitlePrefixes, day,
 };
 use std::fmt;
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
+    /// The people who read the site.
+    pub site: ReadingRules,
     /// How often and how long things may be done.
     pub limits: LimitRules,
     /// How much one account and one network address may do.
@@ -35,6 +38,13 @@ pub struct Rules {
     pub features: FeatureRules,
     /// The lists of programs that were made for Hacker News.
     pub hacker_news: HackerNewsRules,
+}
+
+/// The people who read the site.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadingRules {
+    /// Everyone, or only members.
+    pub readers: SiteReaders,
 }
 
 /// Which stories are in the lists of programs that were made for Hacker News.

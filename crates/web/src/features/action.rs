@@ -6,8 +6,8 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::LONG_ACTION_WAIT;
-use crate::openapi::{Described, Description};
 use crate::request::answers::{DONE, DoneResponse};
+use crate::request::description::{Described, Description};
 use crate::request::form::{FromFields, Next};
 use crate::request::viewer::SignedFields;
 use crate::route::Facts;

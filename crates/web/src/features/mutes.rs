@@ -8,9 +8,9 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{age, small_form};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Next, form, parsed};
 use crate::route::SHORT;
 use axum::Json;

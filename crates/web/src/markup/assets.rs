@@ -175,6 +175,9 @@ pub async fn favicon() -> impl IntoResponse {
 
 /// GET /robots.txt: keeps crawlers away from forms and personal pages.
 pub async fn robots(app: App) -> impl IntoResponse {
+    if app.site.is_for_members() {
+        return ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], "User-agent: *\nDisallow: /\n".to_owned());
+    }
     let kept = app.routes.kept_from_crawlers().into_iter().map(|path| format!("Disallow: {path}\n"));
     let sitemap = app.settings.site.link("/sitemap.xml");
     let robots = format!("User-agent: *\n{}\nSitemap: {sitemap}\n", kept.collect::<String>());

@@ -2,10 +2,13 @@
 //! heads of pages, the page about feeds and the documents for feed readers are made from it.
 
 use super::addresses::{described, list_address, news_address, profile_address, site_address, user_address};
+use crate::request::local_path::add_parameter;
+use crate::server::headers::KEY_PARAMETER;
 use crate::settings::SiteSettings;
 use crate::site_lists::{ListFacts, SiteList};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
+use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::{Hostname, NewsId, TopicChoice, UserId};
 
@@ -240,12 +243,21 @@ impl FeedKind {
         }
     }
 
-    /// The links to it on a page.
-    pub fn links(&self) -> Markup {
+    /// The address for a program that reads a site for members with the key of one.
+    pub fn address_with(&self, format: FeedFormat, key: Option<&ReadingKey>) -> String {
+        let mut address = self.address(format);
+        if let Some(key) = key.filter(|_| !self.is_private()) {
+            add_parameter(&mut address, KEY_PARAMETER, &key.expose());
+        }
+        address
+    }
+
+    /// The links to it on a page, with the key of a member or without.
+    pub fn links(&self, key: Option<&ReadingKey>) -> Markup {
         html! {
             @for (index, format) in self.formats().iter().enumerate() {
                 @if index > 0 { " · " }
-                a href=(self.address(*format)) type=(format.media_type()) { (format.title()) }
+                a href=(self.address_with(*format, key)) type=(format.media_type()) { (format.title()) }
             }
         }
     }

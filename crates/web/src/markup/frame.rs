@@ -16,7 +16,7 @@ use tidings_domain::accounts::visit::{Visit, waiting_rows};
 use tidings_domain::cache::{CacheKind, Caches, Shared};
 use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::values::secrets::random_hex;
-use tidings_domain::values::{Rules, Timestamp};
+use tidings_domain::values::{Rules, SiteReaders, Timestamp};
 
 /// The id of the form that the buttons of a page's items belong to: votes, hiding, saving.
 pub const ITEMS_FORM: &str = "items";
@@ -126,6 +126,11 @@ impl<'a> Frame<'a> {
     /// The name, the description and the address of the site.
     pub fn site(&self) -> &SiteSettings {
         &self.brand.site
+    }
+
+    /// Whether nobody is logged in, on a site that only members read.
+    pub fn is_shut(&self) -> bool {
+        self.viewer.is_none() && self.rules.site.readers == SiteReaders::Members
     }
 
     /// Where links to other sites open.

@@ -43,21 +43,24 @@ impl Frame<'_> {
     /// A whole page that says more about itself in its head.
     pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
         let navigation = html! {
-            (self.places())
-            (self.search())
+            @if !self.is_shut() {
+                (self.places())
+                (self.search())
+            }
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
         let theme = self.viewer.map(|viewer| viewer.preferences.theme).unwrap_or_default();
         let facts = HeadFacts {
             theme,
-            has_search: self.settings.search.is_on,
+            has_search: self.settings.search.is_on && !self.is_shut(),
             has_card: self.viewer.is_none(),
             has_secret_address: self.here.is_cut(),
         };
         let head = head(&self.brand, title, page_head, facts);
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
-        let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
+        let footer =
+            footer(&self.brand, Some(&self.rules.features).filter(|_| !self.is_shut()), is_admin, shortcuts);
         // Written where it stands, because most of a page is its content.
         let content = written(|html| {
             self.announcement().render_to(html);
@@ -223,7 +226,7 @@ pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &
         }
     };
     let head = head(brand, title, &PageHead::default(), HeadFacts::default());
-    let footer = footer(brand, features, false, None);
+    let footer = footer(brand, Some(features), false, None);
     document(brand, Preferences::default(), [&head, &navigation, &footer], content)
 }
 
@@ -315,17 +318,24 @@ fn common_head(brand: &Brand) -> Markup {
     }
 }
 
-/// The footer. `shortcuts` is what a member has chosen.
-fn footer(brand: &Brand, features: &FeatureRules, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
+/// The footer. `features` are those of whoever may read the site, and `shortcuts` is what a member has chosen.
+fn footer(
+    brand: &Brand,
+    features: Option<&FeatureRules>,
+    is_admin: bool,
+    shortcuts: Option<Shortcuts>,
+) -> Markup {
     html! {
         footer.site-footer {
             div {
                 ul {
-                    @for (address, name) in more_places(features) { li { a href=(address) { (name) } } }
+                    @for (address, name) in features.into_iter().flat_map(more_places) { li { a href=(address) { (name) } } }
                     li { a href="/about" { "About" } }
-                    li { a href="/ranking" { "Ranking" } }
-                    li { a href="/moderations" { "Moderation log" } }
-                    li { a href=(FEEDS) { "Feeds" } }
+                    @if features.is_some() {
+                        li { a href="/ranking" { "Ranking" } }
+                        li { a href="/moderations" { "Moderation log" } }
+                        li { a href=(FEEDS) { "Feeds" } }
+                    }
                     @for link in &brand.links {
                         @let rel = (!link.is_local()).then_some(OUTSIDE);
                         li { a href=(link.address()) rel=[rel] { (link.label()) } }

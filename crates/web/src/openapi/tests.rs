@@ -1,13 +1,11 @@
 //! The description of the API as the code has it, and that the one in the tree is the same.
 
 pub mod calls;
-pub mod description;
-pub mod values;
 
 use super::description;
 use crate::request::answers::JSON;
+use crate::request::description::tests::FORM;
 use calls::{LONGEST_ARRAYS, made_description};
-use description::FORM;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! The responses of calls: that they are done, or why they failed.
 
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use serde::Serialize;
 use tidings_domain::values::VoteState;
 

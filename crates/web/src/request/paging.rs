@@ -4,7 +4,7 @@ use super::form::{Fields, form};
 use crate::error::RequestError;
 use crate::limits::TIMELINE_ENTRIES;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use tidings_domain::values::{Cursor, MAX_PAGE, Window};
 
 form! {

@@ -122,6 +122,11 @@ impl Equivalent<ResponseKey> for RequestKey<'_> {
     }
 }
 
+/// Whether answers of a route may be kept for others: on a site that only members read, its open files.
+pub fn is_shared(app: &App, route: &Facts) -> bool {
+    !app.site.is_for_members() || route.is_open_file()
+}
+
 /// Whether the response to a request depends on who sends it.
 fn is_personal<B>(route: &Facts, request: &Request<B>) -> bool {
     !route.is_for_everyone() && cookies::has_session_cookie(request.headers())
@@ -243,7 +248,8 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
 ) -> Answer {
     let (route, encoding) = (Route::of(request.extensions()), Encoding::of(request.headers()));
     let moment = app.moment();
-    let Some(request_key) = RequestKey::of(&route, &request, encoding) else {
+    let is_shared = is_shared(app, &route);
+    let Some(request_key) = RequestKey::of(&route, &request, encoding).filter(|_| is_shared) else {
         let known = conditions(&request);
         let answer = answer_unless_known(handle(request).await, known).await;
         return compressor.compress(answer, encoding).await;

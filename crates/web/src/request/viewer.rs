@@ -12,6 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
@@ -28,8 +29,7 @@ impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let token = cookies::session_token(app, &parts.headers);
-        let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
+        let visit = visit_of(app, &parts.headers, &parts.extensions);
         let is_action = parts.method == Method::POST && Route::of(&parts.extensions).is_call();
         let visit = if is_action { visit.only_acting() } else { visit };
         let visit = inbox::showing_badge(if opens_page(parts) { visit.opening_page() } else { visit });
@@ -37,6 +37,26 @@ impl FromRequestParts<App> for Visit {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,
         })
+    }
+}
+
+/// The visit of a request: by the key of a member, if it was let in with one, else by its session.
+pub fn visit_of(app: &App, headers: &HeaderMap, extensions: &Extensions) -> Visit {
+    let (site, now) = (app.site.clone(), app.now());
+    match extensions.get::<ReadingKey>() {
+        Some(key) => Visit::by_key(site, now, key.clone()),
+        None => Visit::new(site, now, cookies::session_token(app, headers).as_deref()),
+    }
+}
+
+/// The key with which a request was let in on a site that only members read.
+pub struct ByKey(pub Option<ReadingKey>);
+
+impl FromRequestParts<App> for ByKey {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, RequestError> {
+        Ok(Self(parts.extensions.get().cloned()))
     }
 }
 

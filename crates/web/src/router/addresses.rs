@@ -25,6 +25,7 @@ use crate::{App, openapi};
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, get, post};
 use strum::IntoEnumIterator;
+use tidings_domain::accounts::access::Access::{Accounts, Everyone};
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::timelines::follows::Side;
 
@@ -169,7 +170,7 @@ fn public_pages() -> Declarations {
         get "/sites": public(Sites, Small, &["host"]).in_sitemap() => sites::pages::sites;
         get "/sites/{list}/{span}": public(Sites, Small, &[]) => sites::pages::board;
         get "/site/{host}": public(Core, Small, &[]) => sites::pages::site;
-        get "/about": public(Core, Small, &[]).in_sitemap() => guide::about::about;
+        get "/about": public(Core, Small, &[]).to(Everyone).in_sitemap() => guide::about::about;
         get "/about/trust": public(Core, Small, &[]) => guide::trust::page;
         get "/feeds": public(Core, Small, &[]) => feeds::list::page;
         get "/formatting": public(Core, Small, &[]) => guide::formatting::formatting;
@@ -228,11 +229,11 @@ fn files() -> Declarations {
         get "/robots.txt": FILE => assets::robots;
         get "/favicon.ico": FILE => assets::favicon;
         get "/manifest.webmanifest": FILE => assets::manifest;
-        get "/sitemap.xml": public(Core, Small, &[]) => feeds::sitemap::index;
-        get "/sitemap/{page}": public(Core, Small, &[]) => feeds::sitemap::part;
+        get "/sitemap.xml": public(Core, Small, &[]).for_programs() => feeds::sitemap::index;
+        get "/sitemap/{page}": public(Core, Small, &[]).for_programs() => feeds::sitemap::part;
         get "/assets/{file}": FILE => assets::file;
-        get "/health/live": own(Core, Free, Welcome, None) => health::live;
-        get "/health/ready": own(Core, Free, Welcome, None) => health::ready;
+        get "/health/live": own(Core, Free, Welcome, None).to(Everyone) => health::live;
+        get "/health/ready": own(Core, Free, Welcome, None).to(Everyone) => health::ready;
     }
 }
 
@@ -255,9 +256,9 @@ fn personal_pages() -> Declarations {
         get "/flag/{kind}/{id}": own(Core, Small, Welcome, Some(Flag)) => moderation::flagging::show;
         get "/vote/{kind}/{id}": own(Core, Small, Welcome, Some(Vote)) => stories::votes::ask;
         get "/search": own(Search, Small, Welcome, None) => search::page::page;
-        get "/search.atom": own(Search, Small, Welcome, None) => feeds::searched::search;
-        get "/search.json": own(Search, Small, Welcome, None) => feeds::searched::search;
-        get "/opensearch.xml": own(Search, Small, Welcome, None) => search::opensearch::description;
+        get "/search.atom": own(Search, Small, Welcome, None).for_programs() => feeds::searched::search;
+        get "/search.json": own(Search, Small, Welcome, None).for_programs() => feeds::searched::search;
+        get "/opensearch.xml": own(Search, Small, Welcome, None).for_programs() => search::opensearch::description;
         form "/submit": own_form(Core, KeptAway, Long, Some(Submit)).once() =>
             stories::submitting::submit_form, stories::submitting::submit;
         form "/editnews/{id}": own_form(Core, KeptAway, Long, None) =>
@@ -274,16 +275,17 @@ fn personal_pages() -> Declarations {
         form "/deltweet/{id}": own_form(Timelines, KeptAway, Short, None).once() =>
             timelines::tweets::delete_form, timelines::tweets::delete;
         get "/inbox": own(Core, Large, KeptAway, None) => inbox::page::show;
+        post "/feeds/key": target(Core, Short, None).once().not_answered_again() => feeds::list::change_key;
         post "/inbox/undo": target(Core, Short, None) => inbox::page::undo;
         post "/inbox/feed": target(Core, Short, None).once() => inbox::page::change_feed;
-        get "/inbox/feed/{secret}": own(Core, Large, KeptAway, None) => feeds::sources::inbox;
-        get "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None) => feeds::sources::inbox;
+        get "/inbox/feed/{secret}": own(Core, Large, KeptAway, None).to(Everyone) => feeds::sources::inbox;
+        get "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None).to(Everyone) => feeds::sources::inbox;
         get "/replies": own(Core, Small, KeptAway, None) => inbox::page::replies;
-        form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone) =>
+        form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone).to(Everyone) =>
             inbox::unsubscribe::form, inbox::unsubscribe::unsubscribe;
-        get "/feeds/following.opml": own(Core, Small, Welcome, None) => feeds::list::following;
+        get "/feeds/following.opml": own(Core, Small, Welcome, None).for_programs() => feeds::list::following;
         get "/appeal/{id}": own(Core, Small, Welcome, None) => moderation::appeals::form;
-        post "/appeal": target(Core, Long, None).once().hashing() => moderation::appeals::send;
+        post "/appeal": target(Core, Long, None).once().hashing().to(Everyone) => moderation::appeals::send;
         get "/moderators": own(Core, Small, Welcome, None) => moderation::messages::form;
         form "/messages": own_form(Core, Welcome, Long, None).once().hashing() =>
             moderation::messages::list, moderation::messages::send;
@@ -294,65 +296,65 @@ fn personal_pages() -> Declarations {
 /// The settings of members.
 fn settings_pages() -> Declarations {
     routes! {
-        post "/profile": target(Core, Long, None) => accounts::profile::change;
-        form "/settings": own_form(Core, KeptAway, Long, None) =>
+        post "/profile": target(Core, Long, None).to(Accounts) => accounts::profile::change;
+        form "/settings": own_form(Core, KeptAway, Long, None).to(Accounts) =>
             accounts::settings::settings, accounts::settings::change;
-        form "/settings/reading": own_form(Core, KeptAway, Short, None) =>
+        form "/settings/reading": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             accounts::settings::settings, accounts::settings::change;
-        form "/settings/mail": own_form(Core, KeptAway, Short, None) =>
+        form "/settings/mail": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             accounts::settings::settings, accounts::settings::change;
-        form "/settings/account": own_form(Core, KeptAway, Short, None) =>
+        form "/settings/account": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             accounts::settings::settings, accounts::settings::change;
-        get "/.well-known/change-password": own(Core, Small, Welcome, None) =>
+        get "/.well-known/change-password": own(Core, Small, Welcome, None).to(Everyone) =>
             accounts::settings::change_password;
-        post "/settings/confirm-email": target(Core, Short, None) => accounts::confirm_email::send_again;
-        form "/confirm-email/{token}": own_form(Core, Welcome, Short, None) =>
+        post "/settings/confirm-email": target(Core, Short, None).to(Accounts) => accounts::confirm_email::send_again;
+        form "/confirm-email/{token}": own_form(Core, Welcome, Short, None).to(Everyone) =>
             accounts::confirm_email::form, accounts::confirm_email::confirm;
-        get "/settings/mutes": own(Core, Small, KeptAway, None) => mutes::page;
-        form "/settings/sessions": own_form(Core, KeptAway, Short, None).once() =>
+        get "/settings/mutes": own(Core, Small, KeptAway, None).to(Accounts) => mutes::page;
+        form "/settings/sessions": own_form(Core, KeptAway, Short, None).to(Accounts).once() =>
             sessions::open_sessions::page, sessions::open_sessions::end;
-        get "/settings/invitations": own(Core, Small, KeptAway, None) => accounts::invitations::page;
-        post "/settings/invitations/withdraw": target(Core, Short, None).once() =>
+        get "/settings/invitations": own(Core, Small, KeptAway, None).to(Accounts) => accounts::invitations::page;
+        post "/settings/invitations/withdraw": target(Core, Short, None).to(Accounts).once() =>
             accounts::invitations::withdraw;
-        get "/settings/two-factor": own(Core, Small, KeptAway, None) => sessions::second_factors::page;
-        form "/settings/two-factor/app": own_form(Core, KeptAway, Short, None).once() =>
+        get "/settings/two-factor": own(Core, Small, KeptAway, None).to(Accounts) => sessions::second_factors::page;
+        form "/settings/two-factor/app": own_form(Core, KeptAway, Short, None).to(Accounts).once() =>
             sessions::second_factors::app_form, sessions::second_factors::begin_app;
-        post "/settings/two-factor/app/confirm": target(Core, Short, None) =>
+        post "/settings/two-factor/app/confirm": target(Core, Short, None).to(Accounts) =>
             sessions::second_factors::confirm_app;
-        post "/settings/two-factor/app/remove": target(Core, Short, None).once() =>
+        post "/settings/two-factor/app/remove": target(Core, Short, None).to(Accounts).once() =>
             sessions::second_factors::remove_app;
-        form "/settings/two-factor/codes": own_form(Core, KeptAway, Short, None) =>
+        form "/settings/two-factor/codes": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             sessions::second_factors::codes_form, sessions::second_factors::renew_codes;
-        form "/settings/two-factor/passkeys": own_form(Core, KeptAway, Short, None) =>
+        form "/settings/two-factor/passkeys": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             sessions::passkeys::add_form, sessions::passkeys::begin;
-        post "/settings/two-factor/passkeys/confirm": target(Core, Long, None) => sessions::passkeys::confirm;
-        form "/settings/two-factor/passkeys/remove": own_form(Core, KeptAway, Short, None).once() =>
+        post "/settings/two-factor/passkeys/confirm": target(Core, Long, None).to(Accounts) => sessions::passkeys::confirm;
+        form "/settings/two-factor/passkeys/remove": own_form(Core, KeptAway, Short, None).to(Accounts).once() =>
             sessions::passkeys::remove_form, sessions::passkeys::remove;
-        form "/settings/deactivate": own_form(Core, KeptAway, Short, None) =>
+        form "/settings/deactivate": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             accounts::deactivating::deactivate_form, accounts::deactivating::deactivate;
-        get "/settings/deactivated": own(Core, Small, KeptAway, None) => accounts::deactivating::deactivated;
+        get "/settings/deactivated": own(Core, Small, KeptAway, None).to(Everyone) => accounts::deactivating::deactivated;
     }
 }
 
 /// Logging in and out, and signing up.
 fn session_pages() -> Declarations {
     routes! {
-        form "/login": own_form(Core, KeptAway, Short, None).hashing() =>
+        form "/login": own_form(Core, KeptAway, Short, None).to(Everyone).hashing() =>
             sessions::login::login_form, sessions::login::log_in;
-        form "/login/code": own_form(Core, KeptAway, Short, None) =>
+        form "/login/code": own_form(Core, KeptAway, Short, None).to(Everyone) =>
             sessions::second_step::start_again, sessions::second_step::finish;
-        form "/login/passkey": own_form(Core, KeptAway, Short, None) =>
+        form "/login/passkey": own_form(Core, KeptAway, Short, None).to(Everyone) =>
             sessions::second_step::passkey_form, sessions::second_step::log_in_with_passkey;
-        post "/login/passkey/options": target(Core, Short, None) => sessions::second_step::passkey_options;
-        form "/register": own_form(Core, KeptAway, Long, None).hashing() =>
+        post "/login/passkey/options": target(Core, Short, None).to(Everyone) => sessions::second_step::passkey_options;
+        form "/register": own_form(Core, KeptAway, Long, None).to(Everyone).hashing() =>
             accounts::register::form, accounts::register::register;
-        form "/welcome": own_form(Core, KeptAway, Short, None) =>
+        form "/welcome": own_form(Core, KeptAway, Short, None).to(Everyone) =>
             guide::welcome::welcome, accounts::first_administrator::confirm;
-        form "/logout": own_form(Core, KeptAway, Short, None) =>
+        form "/logout": own_form(Core, KeptAway, Short, None).to(Accounts) =>
             sessions::login::logout_form, sessions::login::log_out;
-        form "/reset-password": own_form(Core, KeptAway, Short, None) =>
+        form "/reset-password": own_form(Core, KeptAway, Short, None).to(Everyone) =>
             accounts::password_reset::request_form, accounts::password_reset::request;
-        form "/reset-password/{token}": own_form(Core, KeptAway, Short, None).hashing() =>
+        form "/reset-password/{token}": own_form(Core, KeptAway, Short, None).to(Everyone).hashing() =>
             accounts::password_reset::new_password_form, accounts::password_reset::set_password;
     }
 }
@@ -419,33 +421,33 @@ fn public_calls() -> Declarations {
 /// The calls that write or read personal data. `docs/api.md` describes all calls.
 fn calls() -> Declarations {
     routes! {
-        post "/api/create_account": posted(Core, Long, ACCOUNTS).hashing().for_anyone() =>
+        post "/api/create_account": posted(Core, Long, ACCOUNTS).to(Everyone).hashing().for_anyone() =>
             accounts::register::create_account;
-        get "/api/login": call(Core, Small, ACCOUNTS).hashing().written_by_get().for_anyone() =>
+        get "/api/login": call(Core, Small, ACCOUNTS).to(Everyone).hashing().written_by_get().for_anyone() =>
             sessions::login::log_in_by_call;
-        post "/api/login": posted(Core, Short, ACCOUNTS).hashing().for_anyone() => sessions::login::log_in_by_call;
-        post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => sessions::login::log_out_by_call;
-        get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::open_sessions::list;
-        post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::open_sessions::end_by_call;
+        post "/api/login": posted(Core, Short, ACCOUNTS).to(Everyone).hashing().for_anyone() => sessions::login::log_in_by_call;
+        post "/api/logout": posted(Core, Short, ACCOUNTS).to(Accounts).not_answered_again() => sessions::login::log_out_by_call;
+        get "/api/sessions": call(Core, Small, ACCOUNTS).to(Accounts) => sessions::open_sessions::list;
+        post "/api/endsession": posted(Core, Short, ACCOUNTS).to(Accounts) => sessions::open_sessions::end_by_call;
         get "/api/export": call(Core, Large, ACCOUNTS) => export::export;
         post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::two_factor::begin;
         post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
             sessions::two_factor::confirm;
         post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::two_factor::end;
-        get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get().for_anyone() =>
+        get "/api/reset-password": call(Core, Small, ACCOUNTS).to(Everyone).written_by_get().for_anyone() =>
             accounts::password_reset::request_by_call;
-        post "/api/reset-password": posted(Core, Short, ACCOUNTS).for_anyone() =>
+        post "/api/reset-password": posted(Core, Short, ACCOUNTS).to(Everyone).for_anyone() =>
             accounts::password_reset::request_by_call;
-        post "/api/updateprofile": posted(Core, Long, ACCOUNTS) => accounts::settings::update_profile;
+        post "/api/updateprofile": posted(Core, Long, ACCOUNTS).to(Accounts) => accounts::settings::update_profile;
         post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
         post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
             stories::submitting_calls::fetch_title;
         get "/api/duplicate": call(Core, Small, NEWS).for_anyone() => stories::submitting_calls::duplicate;
         post "/api/delnews": posted(Core, Short, NEWS) => stories::calls::delete;
         get "/api/votes": call(Core, Small, NEWS) => stories::calls::votes;
-        get "/api/search": call(Search, Small, SEARCH).for_anyone() => search::calls::search;
-        get "/api/search/suggest": call(Search, Small, SEARCH).for_anyone() => search::calls::suggest;
-        get "/api/search/similar": call(Search, Small, SEARCH).for_anyone() => search::calls::similar;
+        get "/api/search": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::search;
+        get "/api/search/suggest": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::suggest;
+        get "/api/search/similar": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::similar;
         get "/api/mutes": call(Core, Small, MUTING) => mutes::list;
         post "/api/postcomment": posted(Core, Long, COMMENTS) => comments::calls::post;
         post "/api/preview": posted(Core, Long, COMMENTS).for_anyone() => comments::calls::preview;
@@ -464,7 +466,7 @@ fn calls() -> Declarations {
         get "/api/admin/announcement": call(Core, Small, ADMINISTRATION) =>
             administration::announcement::current;
         get "/api/admin/hooks": call(Core, Small, ADMINISTRATION) => administration::hooks::list;
-        post "/api/appeal": posted(Core, Long, MODERATION).for_anyone() => moderation::appeals::call;
+        post "/api/appeal": posted(Core, Long, MODERATION).to(Everyone).for_anyone() => moderation::appeals::call;
         get "/api/messages": call(Core, Small, MODERATION) => moderation::message_calls::list;
         post "/api/messages": posted(Core, Long, MODERATION).hashing().for_anyone() =>
             moderation::message_calls::write;

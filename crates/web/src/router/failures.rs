@@ -27,7 +27,7 @@ use maud::Markup;
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::{Error, inbox};
+use tidings_domain::{Error, Refusal, inbox};
 
 /// Turns failures into pages or JSON: those of handlers, and panics. A refused form comes back.
 ///
@@ -153,7 +153,9 @@ impl Failed<'_> {
     /// The login page to redirect to, if that is all that is missing.
     fn login(&self) -> Option<String> {
         let is_page = self.route.errors == ErrorFormat::Page;
-        let is_missing = matches!(self.failure, RequestError::LoginRequired) && is_page;
+        let is_closed =
+            matches!(self.failure.refusal(), Some(Refusal::MembersOnly)) && !self.route.is_for_programs;
+        let is_missing = is_page && (is_closed || matches!(self.failure, RequestError::LoginRequired));
         is_missing.then(|| login_to(self.route.login, self.here().as_str()))
     }
 

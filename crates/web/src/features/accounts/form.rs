@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, checked, filled, form, optional, text, unless_blank, valid};
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::{

@@ -11,9 +11,9 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, number};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::viewer::SignedFields;
 use crate::route::SHORT;
 use axum::response::Redirect;

@@ -10,9 +10,9 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::IsLocal;
@@ -60,11 +60,16 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     format!("{who}.{each}{a_day}{confirm}")
 }
 
+/// That somebody can read without an account, where that is so.
+fn still_read(frame: &Frame<'_>) -> &'static str {
+    if frame.is_shut() { "" } else { " You can still read everything here." }
+}
+
 /// The notice that moderators have stopped sign-ups, where somebody wants to sign up.
-fn stopped_notice(stopped: &Restriction, is_invited: bool) -> Markup {
+fn stopped_notice(frame: &Frame<'_>, stopped: &Restriction, is_invited: bool) -> Markup {
     html! {
         p.notice role="status" {
-            (sentence(&stopped.signups_stopped())) " You can still read everything here."
+            (sentence(&stopped.signups_stopped())) (still_read(frame))
             @if is_invited { " Your invitation can be used afterwards, until it expires." }
         }
     }
@@ -91,9 +96,9 @@ impl RegisterPage<'_> {
             (self.wanted.notice(HEADING))
             @if let Some(stopped) = stopped {
                 (self.invited())
-                (stopped_notice(stopped, self.facts.inviter.is_some()))
+                (stopped_notice(frame, stopped, self.facts.inviter.is_some()))
             } @else if mode == SignupMode::Closed {
-                p.notice { "Sign-up is closed. You can still read everything here." }
+                p.notice { "Sign-up is closed." (still_read(frame)) }
             } @else {
                 (self.invited())
                 (self.form(frame, mode))

@@ -8,9 +8,9 @@ use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::OUTSIDE;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
 use crate::route::{LONG, SHORT};
 use axum::Json;
@@ -179,7 +179,7 @@ impl Frame<'_> {
     pub fn announcement(&self) -> Markup {
         let announcement = &self.brand.announcement;
         let is_dismissed = self.viewer.is_some_and(|viewer| viewer.dismissed == Some(announcement.made));
-        if !announcement.is_shown(self.now) || is_dismissed {
+        if !announcement.is_shown(self.now) || is_dismissed || self.is_shut() {
             return html! {};
         }
         let url = Some(announcement.url()).filter(|url| !url.is_empty());

@@ -10,9 +10,9 @@ use crate::features::moderation::form::switch;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, filled, form, optional, parsed, valid};
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};

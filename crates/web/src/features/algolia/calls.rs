@@ -9,10 +9,10 @@ use crate::error::RequestError;
 use crate::features::hacker_news::text::plain_html;
 use crate::features::search::searching::{Given, MOST_EXACT, find_given};
 use crate::limits::{API_LIST_BYTES, HIT_PAGES_AT_ONCE, HITS_AT_ONCE, PAGE_ROWS};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::JSON;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::Form;
 use crate::request::path::PathOf;
 use crate::request::viewer::ClientAddress;

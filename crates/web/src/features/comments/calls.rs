@@ -9,9 +9,9 @@ use crate::limits::API_COMMENTS;
 use crate::markup::markdown::formatted;
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{Status, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::paging;
 use crate::request::path::PathOf;

@@ -3,7 +3,7 @@
 use crate::error::RequestError;
 use crate::features::stories::form::{STORY, vote_choice};
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, form, id_or_none, parsed, text};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{CommentAddress, CommentId, NewsId};

@@ -11,15 +11,19 @@ use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
+use crate::request::local_path::{LocalPath, add_parameter};
+use crate::request::viewer::{ByKey, SignedFields};
+use crate::server::headers::KEY_PARAMETER;
 use crate::settings::SiteSettings;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::reading_key::{self, ReadingKey};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topics;
 use tidings_domain::timelines::follows::{Side, people};
-use tidings_domain::values::{Topic, TopicChoice, Window};
+use tidings_domain::values::{SiteReaders, Topic, TopicChoice, Window};
 
 /// The lists of feeds in OPML.
 const OPML: &str = "/feeds.opml";
@@ -30,16 +34,46 @@ const OPML_TYPE: &str = "text/x-opml; charset=utf-8";
 /// GET /feeds.
 pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(shown(&frame, None))
+}
+
+/// POST /feeds/key: key (`new` or `off`), apisecret. On a site that only members read, a member gets a new key for their
+/// programs, or none. The page with the addresses that have the new key shows it this once.
+pub async fn change_key(
+    app: App,
+    SignedFields { user, fields, .. }: SignedFields,
+) -> Result<Response, RequestError> {
+    if !app.site.is_for_members() {
+        return Err(RequestError::NotFound);
+    }
+    match fields.required("key")? {
+        "new" => {
+            let key = reading_key::replace(&app.site, user.id).await?;
+            let here = LocalPath::parse("/feeds");
+            Ok(shown(&Frame::for_user(&app, &here, &user), Some(&key)).into_response())
+        }
+        "off" => {
+            reading_key::withdraw(&app.site, user.id).await?;
+            Ok(Redirect::to("/feeds#key").into_response())
+        }
+        _ => Err(RequestError::field("key", "it must be new or off")),
+    }
+}
+
+/// The page, with the addresses for programs that have a key.
+fn shown(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
+    let opml = with_key(OPML, key);
     let content = html! {
         div.prose {
             h1 { "Feeds" }
+            (key_section(frame, key))
             p {
                 "Every list of this site is a feed, too. Open one in a feed reader to read what is new there. Feed \
                  readers also find the feed of any page by the address of the page."
             }
             h2 { "The whole site" }
-            (list(FeedKind::of_site().map(|kind| (words(&kind), kind))))
-            p { a href=(OPML) type=(OPML_TYPE) { "All of these and the topics as one file" } " (OPML), for most feed readers." }
+            (list(FeedKind::of_site().map(|kind| (words(&kind), kind)), key))
+            p { a href=(opml) type=(OPML_TYPE) { "All of these and the topics as one file" } " (OPML), for most feed readers." }
             h2 { "Parts of the site" }
             ul {
                 li { a href=(TOPICS) { "Topics" } ": add " code { "/atom" } " to the address of a topic or of several, such as " code { "/topic/rust/atom" } " for the best and " code { "/topic/rust/new/atom" } " for new stories." }
@@ -61,12 +95,12 @@ pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Req
                 "."
             }
             h2 { "For you" }
-            (own(&frame))
+            (own(frame, key))
         }
     };
     // That of the newest stories is in the head of each page.
     let feeds = FeedKind::of_site().filter(|kind| *kind != FeedKind::LATEST);
-    Ok(frame.page_with("Feeds", &PageHead::of("/feeds").feeds(feeds), &content))
+    frame.page_with("Feeds", &PageHead::of("/feeds").feeds(feeds), &content)
 }
 
 /// The name of a feed of the site on the page.
@@ -79,46 +113,93 @@ fn words(kind: &FeedKind) -> String {
     }
 }
 
+/// An address with a key, if there is one.
+fn with_key(address: &str, key: Option<&ReadingKey>) -> String {
+    let mut address = address.to_owned();
+    key.into_iter().for_each(|key| add_parameter(&mut address, KEY_PARAMETER, &key.expose()));
+    address
+}
+
+/// The key for programs on a site that only members read, with the buttons that change it.
+fn key_section(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
+    let Some(viewer) = frame.viewer.filter(|_| frame.rules.site.readers == SiteReaders::Members) else {
+        return html! {};
+    };
+    let button = |change: &str, name: &str| {
+        html! {
+            form method="post" action="/feeds/key" {
+                (frame.signed_fields())
+                input type="hidden" name="key" value=(change);
+                button.button.small.quiet { (name) }
+            }
+        }
+    };
+    let has_key = key.is_some() || viewer.has_reading_key();
+    html! {
+        h2 #key { "Your key" }
+        @if let Some(key) = key {
+            p.notice role="status" {
+                "This is your key: " code { (key.expose()) } " The addresses below have it now. Copy them to your feed reader: \
+                 the key isn’t shown again."
+            }
+        }
+        p {
+            "Only members can read this site. Feed readers and other programs cannot log in, so they need a key: it lets them \
+             read as you, and change nothing. Keep it to yourself."
+        }
+        div.buttons {
+            @if has_key {
+                (button("new", "Replace the key"))
+                (button("off", "Withdraw the key"))
+            } @else {
+                (button("new", "Create a key"))
+            }
+        }
+        @if has_key { p.hint { "A new key replaces this one, which will stop working." } }
+    }
+}
+
 /// Feeds with their names.
-fn list(feeds: impl Iterator<Item = (String, FeedKind)>) -> Markup {
+fn list(feeds: impl Iterator<Item = (String, FeedKind)>, key: Option<&ReadingKey>) -> Markup {
     html! {
         ul {
             @for (name, kind) in feeds {
-                li { a href=(kind.page()) { (name) } ": " (kind.links()) }
+                li { a href=(kind.page()) { (name) } ": " (kind.links(key)) }
             }
         }
     }
 }
 
 /// The feeds of the viewer.
-fn own(frame: &Frame<'_>) -> Markup {
+fn own(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
     let Some(viewer) = frame.viewer else {
         return html! { p { a href=(login_to(None, "/feeds")) { "Log in" } " to see your own feeds." } };
     };
     let own = FeedKind::of_person(&viewer.username, frame.rules.features.timelines);
     html! {
-        (list(own.into_iter().map(|kind| (kind.heading(), kind))))
-        p { a href=(FOLLOWING) type=(OPML_TYPE) { "The topics and people you follow as one file" } " (OPML)." }
+        (list(own.into_iter().map(|kind| (kind.heading(), kind)), key))
+        p { a href=(with_key(FOLLOWING, key)) type=(OPML_TYPE) { "The topics and people you follow as one file" } " (OPML)." }
         @match feed_of(viewer) {
-            Some(inbox) => p { "Your " a href="/inbox#feed" { "inbox" } ", at a private address: " (inbox.links()) },
+            Some(inbox) => p { "Your " a href="/inbox#feed" { "inbox" } ", at a private address: " (inbox.links(None)) },
             None => p { a href="/inbox#feed" { "Your inbox" } " can be a feed at a private address." },
         }
     }
 }
 
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
-pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
+pub async fn opml(app: App, ByKey(key): ByKey) -> Result<impl IntoResponse, RequestError> {
     let mut visit = app.visitor();
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
     let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();
     let groups = [("The whole site", FeedKind::of_site().collect()), ("Topics", topics)];
-    Ok((headers(OPML_TYPE), document(&brand.site, &brand.site.name, &groups)))
+    Ok((headers(OPML_TYPE), document((&brand.site, key.as_ref()), &brand.site.name, &groups)))
 }
 
 /// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
 pub async fn following(
     Page { app, mut visit, user, .. }: Page<Member>,
+    ByKey(key): ByKey,
 ) -> Result<impl IntoResponse, RequestError> {
     let reader = visit.reader().await?;
     let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);
@@ -127,7 +208,7 @@ pub async fn following(
     let followed = if has_people { followed_by(&mut visit, &user).await? } else { Vec::new() };
     let brand = app.brand_for(&mut visit).await;
     let title = format!("Followed by {} - {}", user.username, brand.site.name);
-    let document = document(&brand.site, &title, &[("Topics", topics), ("People", followed)]);
+    let document = document((&brand.site, key.as_ref()), &title, &[("Topics", topics), ("People", followed)]);
     Ok((private_headers(OPML_TYPE), document))
 }
 
@@ -143,7 +224,11 @@ fn newest_in(topic: Topic) -> FeedKind {
 }
 
 /// A document with groups of feeds. Feeds that do not fit are left out from the end.
-fn document(site: &SiteSettings, title: &str, groups: &[(&str, Vec<FeedKind>)]) -> String {
+fn document(
+    site: (&SiteSettings, Option<&ReadingKey>),
+    title: &str,
+    groups: &[(&str, Vec<FeedKind>)],
+) -> String {
     let mut room = PAGE_BYTES - 4 * 1_024;
     let mut outlines = |kinds: &[FeedKind]| {
         let mut outlines = String::new();
@@ -166,7 +251,7 @@ fn document(site: &SiteSettings, title: &str, groups: &[(&str, Vec<FeedKind>)]) 
     )
 }
 
-fn outline(site: &SiteSettings, kind: &FeedKind) -> String {
+fn outline((site, key): (&SiteSettings, Option<&ReadingKey>), kind: &FeedKind) -> String {
     let title = match kind {
         FeedKind::Person(_, name) => name.clone(),
         other => other.title(site),
@@ -174,7 +259,7 @@ fn outline(site: &SiteSettings, kind: &FeedKind) -> String {
     // Readers know feeds of any format by this type.
     format!(
         "<outline type=\"rss\" text=\"{title}\" title=\"{title}\" xmlUrl=\"{}\" htmlUrl=\"{}\"/>\n",
-        escaped(&site.link(&kind.address(FeedFormat::Atom))),
+        escaped(&site.link(&kind.address_with(FeedFormat::Atom, key))),
         escaped(&site.link(&kind.page())),
         title = escaped(&title),
     )
@@ -192,7 +277,7 @@ mod tests {
         let person = |number: usize| FeedKind::Person(Written::All, format!("<{}>{number}", "ü".repeat(100)));
         let people: Vec<FeedKind> = (0..FEED_FOLLOWED).map(person).collect();
         let document = document(
-            &site,
+            (&site, None),
             &site.name,
             &[("The whole site", FeedKind::of_site().collect()), ("People", people)],
         );

@@ -11,7 +11,9 @@ use maud::{Markup, html};
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
 use tidings_domain::values::words::{every, grouped, span};
-use tidings_domain::values::{LimitRules, MAX_PINNED, ModerationRules, RankingRules, Rules, SESSION_SECONDS};
+use tidings_domain::values::{
+    LimitRules, MAX_PINNED, ModerationRules, RankingRules, Rules, SESSION_SECONDS, SiteReaders,
+};
 use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -20,25 +22,41 @@ const SECONDS_A_DAY: u64 = 86_400;
 pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let (site, brand) = (frame.site(), &frame.brand);
+    let is_shut = frame.is_shut();
+    let head = html! {
+        h1 { "About " (site.name) }
+        @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
+        @if is_shut { p { "Only members can read this site." } }
+        @if !brand.about.is_empty() && !is_shut { (site_text(&brand.about, &frame)) }
+        @if !brand.rules.is_empty() {
+            h2 #rules { "Rules" }
+            (site_text(&brand.rules, &frame))
+        }
+    };
+    let contact = html! {
+        @if !site.contact.is_empty() {
+            h2 { "Contact" }
+            p { "Write to " a href=(contact_link(&site.contact)) { (site.contact) } "." }
+        }
+    };
+    if is_shut {
+        return Ok(frame.page("About", &html! { div.prose { (head) (contact) } }));
+    }
+    let is_for_members = frame.rules.site.readers == SiteReaders::Members;
+    let readers = if is_for_members { "Members" } else { "Anyone" };
     let content = html! {
         div.prose {
-            h1 { "About " (site.name) }
-            @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
-            @if !brand.about.is_empty() { (site_text(&brand.about, &frame)) }
-            @if !brand.rules.is_empty() {
-                h2 #rules { "Rules" }
-                (site_text(&brand.rules, &frame))
-            }
+            (head)
             @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { "How it works" } }
             p {
-                "Anyone can read. With an account you can submit links and texts, vote them up and down, \
+                (readers) " can read. With an account you can submit links and texts, vote them up and down, \
                  and discuss them. Votes and time decide what is at the top, below up to "
                 (MAX_PINNED) " stories that administrators can pin there: "
                 a href="/ranking" { "how the ranking works" } "."
             }
             @if frame.rules.features.timelines {
                 p {
-                    "You can also follow people and read their posts and stories in one place. Anyone can read "
+                    "You can also follow people and read their posts and stories in one place. " (readers) " can read "
                     a href="/everyone" { "everyone’s posts" } "."
                 }
             }
@@ -47,10 +65,7 @@ pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Re
                 (ways_in(&frame)) " Everyone can see " a href="/people/tree" { "who invited whom" } ". "
                 "New accounts can do less until they are " a href="/about/trust" { "trusted" } "."
             }
-            @if !site.contact.is_empty() {
-                h2 { "Contact" }
-                p { "Write to " a href=(contact_link(&site.contact)) { (site.contact) } "." }
-            }
+            (contact)
             h2 { "Feeds" }
             p {
                 "Every list here is also a feed for any feed reader: new stories, comments, topics, \

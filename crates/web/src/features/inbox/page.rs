@@ -11,9 +11,9 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{fitting, more_link, number, tab};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, FromFields, Next, form, parse};
 use crate::request::local_path::add_parameter;
 use crate::request::paging::count;

@@ -10,9 +10,9 @@ use crate::features::accounts::mails;
 use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
 use crate::markup::moderation_tools::DONE;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{ErrorStatus, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::{SignedFields, SignedForm};

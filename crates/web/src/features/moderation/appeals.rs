@@ -193,7 +193,9 @@ pub async fn banned_page(app: &App, here: &LocalPath, id: ModerationId, stranger
     let messages = messages::for_banned(&frame, stranger, thread.as_ref());
     let content = html! {
         h1 { "You can't log in" }
-        p { "You can still read without logging in. This is " (decision_link(id)) "." }
+        @if !frame.is_shut() {
+            p { "You can still read without logging in. This is " (decision_link(id)) "." }
+        }
         h2 { (HEADING) }
         (appeal_form(&frame, id, Some(stranger)))
         (messages)

@@ -4,9 +4,9 @@ use super::form::{hours, switch};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
 use crate::request::paging;
 use crate::request::viewer::SignedFields;

@@ -11,7 +11,7 @@ use crate::markup::moderation_tools::thing_fields;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, form, parsed};
 use crate::request::path::PathOf;
 use crate::route::{LONG, LoginReason, SHORT};

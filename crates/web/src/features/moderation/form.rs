@@ -4,7 +4,7 @@ use super::flagging::reason_name;
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, checked, filled, form, optional, parsed, text, unless_blank, valid};
 use crate::request::paging;
 use strum::IntoEnumIterator;

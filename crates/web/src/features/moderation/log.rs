@@ -9,9 +9,9 @@ use crate::markup::head::PageHead;
 use crate::markup::moderation_tools::{is_moderator, line_link, target_name, undo_form};
 use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_USER, age, more_link};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::Form;
 use axum::Json;
 use maud::{Markup, html};

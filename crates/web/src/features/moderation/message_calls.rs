@@ -6,9 +6,9 @@ use crate::error::RequestError;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, filled, form, optional, parsed, text, valid};
 use crate::request::viewer::Call;
 use axum::Json;

@@ -7,9 +7,9 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, number};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::path::PathOf;
 use axum::Json;
 use maud::{Markup, html};

@@ -6,9 +6,9 @@ use crate::features::action::{Action, ActionEntry};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
 use crate::markup::page::{Moderator, Page};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
 use crate::route::LONG;
 use axum::Json;

@@ -11,9 +11,9 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
 use crate::markup::page::{Member, Moderator, Page};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Form, form, optional, parsed};
 use crate::request::paging;
 use crate::request::viewer::SignedForm;

@@ -13,9 +13,9 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedForm};

@@ -10,10 +10,10 @@ use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{DONE, DoneResponse, answer};
 use crate::request::cookies;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, FromFields, Next, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;

@@ -8,10 +8,10 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::agent_name::agent_name;
 use crate::request::answers::{DONE, DoneResponse, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
 use axum::response::Redirect;

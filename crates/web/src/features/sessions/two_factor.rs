@@ -2,9 +2,9 @@
 
 use crate::App;
 use crate::error::RequestError;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{DONE, DoneResponse, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, form, text};
 use crate::request::viewer::SignedFields;
 use axum::Json;

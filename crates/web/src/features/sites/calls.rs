@@ -5,9 +5,9 @@ use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{Status, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Fields, Form, parse};
 use crate::request::json::{self, hostname};
 use crate::request::path::PathOf;

@@ -3,7 +3,7 @@
 use crate::error::RequestError;
 use crate::limits::SITE_DAYS;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, checked, filled, form, optional, parsed};
 use crate::request::json::{self, hostname};
 use serde_json::Value;

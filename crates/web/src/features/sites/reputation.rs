@@ -6,9 +6,9 @@ use super::calls::SiteScore;
 use super::form::{WRONG_VOTE, verdict};
 use crate::App;
 use crate::error::RequestError;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::answer;
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::json::{self, hostname};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
@@ -86,6 +86,7 @@ answer! {
 enum ErrorCode {
     Invalid,
     Banned,
+    LoginRequired,
     VotingDisabled,
     TooManyVotes,
     TooManyVoters,
@@ -274,6 +275,7 @@ pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
     };
     let code = match failure.refusal() {
         Some(Refusal::VoterBanned) => ErrorCode::Banned,
+        Some(Refusal::MembersOnly) => ErrorCode::LoginRequired,
         Some(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
         Some(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
             ErrorCode::TooManyVotes
@@ -307,6 +309,7 @@ pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
     };
     let status = match failure {
         RequestError::NotFound => StatusCode::NOT_FOUND,
+        _ if matches!(failure.refusal(), Some(Refusal::MembersOnly)) => failure.status(),
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     (status, Json(DeployedError { error: text.to_owned() })).into_response()

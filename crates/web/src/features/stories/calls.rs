@@ -6,9 +6,9 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{Status, answer, voted};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Form, checked, form, parse};
 use crate::request::path::{PathOf, Start};
 use crate::request::viewer::{SignedFields, SignedForm};

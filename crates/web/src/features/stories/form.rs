@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{NewsId, Topics};

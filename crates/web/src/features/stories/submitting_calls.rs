@@ -3,9 +3,9 @@
 
 use crate::App;
 use crate::error::RequestError;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{Status, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::{Form, form, valid};
 use crate::request::viewer::SignedFields;
 use axum::Json;

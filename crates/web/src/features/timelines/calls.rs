@@ -6,9 +6,9 @@ use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{DONE, DoneResponse, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::Form;
 use crate::request::paging::WindowQuery;
 use crate::request::path::PathOf;

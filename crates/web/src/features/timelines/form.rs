@@ -1,7 +1,7 @@
 //! Tweets and following.
 
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{form, parsed, text, valid};
 use tidings_domain::values::{TweetId, TweetText};
 

@@ -2,9 +2,9 @@
 
 use crate::error::RequestError;
 use crate::markup::page::Page;
-#[cfg(test)]
-use crate::openapi::values;
 use crate::request::answers::{Status, answer};
+#[cfg(test)]
+use crate::request::description::values;
 use crate::request::form::parse;
 use crate::request::path::PathOf;
 use axum::Json;

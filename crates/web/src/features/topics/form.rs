@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 #[cfg(test)]
-use crate::openapi::values;
+use crate::request::description::values;
 use crate::request::form::{Fields, form, valid};
 use tidings_domain::Error;
 use tidings_domain::values::{Topic, TopicSentence};

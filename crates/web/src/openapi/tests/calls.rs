@@ -5,8 +5,6 @@
 //! To add a call that is no [`Action`](crate::features::action::Action), add a row to `calls`: what it takes, what it answers,
 //! and a sentence that says what it does.
 
-use super::description::{Call, FORM, json_response};
-use super::values;
 use crate::features::accounts::form::{
     Credentials, EndedSessionForm, ProfileForm, Registration, ResetRequest,
 };
@@ -60,11 +58,14 @@ use crate::features::timelines::form::TweetDeletion;
 use crate::features::topics::calls::{ArticlesResponse, TopicListResponse};
 use crate::features::{search, sites};
 use crate::request::answers::{DoneResponse, ErrorResponse, JSON};
+use crate::request::description::tests::{Call, FORM, json_response};
+use crate::request::description::values;
 use crate::request::paging::WindowQuery;
 use crate::route::{ErrorFormat, Facts};
 use crate::{openapi, router};
 use axum::http::Method;
 use serde_json::Value;
+use tidings_domain::accounts::access::Access;
 use tidings_domain::values::limits;
 use utoipa::ToSchema;
 use utoipa::openapi::path::Operation;
@@ -364,6 +365,11 @@ fn add_common_parts(facts: &Facts, (method, path): (Method, &str), call: &mut Op
     for status in statuses.iter().copied().chain(too_slow) {
         let failure = Ref::from_response_name(schema_of(facts.errors));
         call.responses.responses.insert(status.to_owned(), failure.into());
+    }
+    if facts.access != Access::Everyone {
+        // On a site that only members read.
+        let failure = Ref::from_response_name(schema_of(facts.errors));
+        call.responses.responses.entry("401".to_owned()).or_insert_with(|| failure.into());
     }
     if facts.needs_session {
         call.security = Some(vec![SecurityRequirement::new("session", [""; 0])]);

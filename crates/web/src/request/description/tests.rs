@@ -1,5 +1,7 @@
 //! How a call is described in the OpenAPI document.
 
+pub mod values;
+
 use crate::request::answers::JSON;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, Parameter, ParameterIn};
 use utoipa::openapi::request_body::RequestBody;
