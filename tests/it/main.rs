@@ -160,3 +160,4 @@ mod unreadable;
 mod visits;
 mod vote_rings;
 mod votes;
+mod words;
