@@ -102,6 +102,11 @@ async fn the_pages_are_tabs_and_offer_what_the_site_has(server: Server) {
         // Nobody announces anything on a site without timelines.
         assert!(!shown.content().contains("Show stories I submit"), "{path}");
     }
+    let leave = page(&alice, "/settings/deactivate").await;
+    assert!(page(&alice, "/settings/account").await.content().contains("Delete your account"));
+    for part in ["Leave this site", "Nothing of it can be undone", "Deleted", "Kept"] {
+        assert!(leave.content().contains(part), "{part} in {}", leave.content());
+    }
     // This site has no relay.
     assert!(page(&alice, "/settings/mail").await.content().contains("This site doesn't send mail."));
     let server = Server::start(Engine::Memory, &[]).await;

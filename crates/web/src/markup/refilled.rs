@@ -274,9 +274,7 @@ impl<'a> FormTags<'a> {
         let told: Vec<(&str, String)> = match failure {
             RequestError::Fields(wrong) => wrong.to_vec(),
             // Beside its field, the message need not name it.
-            RequestError::Field { name, expected } if *expected != RequestError::MISSING => {
-                vec![(name, sentence(expected))]
-            }
+            RequestError::Field { name, expected } => vec![(name, sentence(expected))],
             failure => wrong_fields(failure).into_iter().map(|name| (name, message.to_owned())).collect(),
         };
         let are_all = matches!(failure, RequestError::Fields(_));
