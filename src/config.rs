@@ -212,7 +212,7 @@ impl Config {
     }
 
     /// Whether the file of the embedded store may be created: a file at the default path always,
-    /// one that somebody named only on request, so that a typo serves no empty site.
+    /// one that somebody named only on request, so that a typo starts no empty site by accident.
     pub fn creates_store(&self) -> bool {
         self.server.create || self.is_default("server.store")
     }

@@ -262,7 +262,7 @@ impl Figures {
             return;
         }
         *looked = Some(Instant::now());
-        // While the store is away, the last figures stay.
+        // While the store is unreachable, the last figures stay.
         let now = self.app.now();
         if let Ok(Queues { jobs, mails, .. }) = Queues::read(&self.app.site, &self.app.site.store).await {
             set("tidings_jobs_waiting", None, jobs.waiting.count);

@@ -32,7 +32,7 @@ pub enum CheckCommand {
     ///
     /// Without --repair, nothing is written. The site may keep running.
     Timelines(store::CheckPart),
-    /// Look for groups of accounts that vote for each other far more than chance would have it.
+    /// Look for groups of accounts that vote for each other far more than would be likely by chance.
     ///
     /// Reads the votes of the last 90 days and writes nothing. You decide about each group:
     /// see docs/vote-rings.md. The site may keep running.

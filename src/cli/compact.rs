@@ -1,4 +1,4 @@
-//! `tidings compact`: writes the files of the store and of the search index anew.
+//! `tidings compact`: rewrites the files of the store and of the search index.
 
 use super::search::open_unused;
 use super::{Here, now};
@@ -10,7 +10,7 @@ use tidings_keyspace::Store;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
 
-/// Write the files of the store and of the search index anew, without what was deleted.
+/// Rewrite the files of the store and of the search index without deleted data.
 ///
 /// The site may be in use; writes wait meanwhile. A server does this within a day after something was erased. On
 /// Redis, only the search index is written; docs/moderating.md has the command for its files.
@@ -24,10 +24,10 @@ impl CompactCommand {
     /// When the store cannot be reached, or a disk fails.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         if compact(&here.store().await?, here).await? {
-            say!("the files have nothing of what was deleted");
+            say!("the files have no deleted data any more");
         } else {
             say!(
-                "the search index has nothing of what was deleted; Redis rewrites its files with BGREWRITEAOF and SAVE"
+                "the search index has no deleted data any more; Redis rewrites its files with BGREWRITEAOF and SAVE"
             );
         }
         Ok(())

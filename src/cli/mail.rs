@@ -34,8 +34,8 @@ impl MailCommand {
         let sent = mailer.send(&address, "A test of your site's mail", &body).await;
         sent.map_err(|error| anyhow!(error.reason))?;
         say!(
-            "the mail relay {} has accepted a mail from {} to {address}; if it does not arrive, look among \
-             the spam there, and into the log of the relay",
+            "the mail relay {} has accepted a mail from {} to {address}; if it does not arrive, check the \
+             spam folder and the relay's log",
             mailer.relay(),
             mailer.from()
         );

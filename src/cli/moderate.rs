@@ -47,7 +47,7 @@ pub struct ModerateCommand {
     /// Why. Everybody can read it in the log, except for a note. keep and approve need none.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// How long silence, hold, ban and discount last; for ever without it.
+    /// How long silence, hold, ban and discount last; permanently, if left out.
     #[arg(long, value_name = "N")]
     hours: Option<String>,
     /// For remove_all, the posts of how many days.
@@ -160,7 +160,7 @@ fn in_options(error: &RequestError) -> String {
             Some(field) => format!("{}: {wrong}", option_of(field)),
             None => wrong.to_string(),
         },
-        error => error.message(),
+        error => error.message_for_program(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `tidings search`: how the search index is, and making it anew.
+//! `tidings search`: inspects the search index, or rebuilds it.
 
 use super::terminal::progress_bar;
 use super::{Here, now};
@@ -15,12 +15,12 @@ use tidings_web::features::search::following;
 use tidings_web::features::search::searching::{SearchState, Searching};
 use tidings_web::settings::SearchSettings;
 
-/// Look after the search index.
+/// Inspect or rebuild the search index.
 #[derive(Debug, Subcommand)]
 pub enum SearchCommand {
     /// Print the documents and the size of the index, and how far it is behind.
     Status,
-    /// Make the index anew. Until the new one is complete, the old one answers.
+    /// Rebuild the index. Until the new one is complete, the old one answers.
     Rebuild,
 }
 

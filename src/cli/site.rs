@@ -12,7 +12,7 @@ use tidings_domain::accounts::two_factor::{HostMove, PasskeyOwners, visit_owners
 use tidings_domain::values::Hostname;
 use tidings_domain::values::words::counted;
 
-/// Do something with the whole site.
+/// Move the site to another host name.
 #[derive(Debug, Subcommand)]
 pub enum SiteCommand {
     /// Prepare the move of the site to another host name.

@@ -1,4 +1,4 @@
-//! `tidings status`: how the site is, on one screen.
+//! `tidings status`: the health of the site, on one screen.
 
 use super::{Here, now, print};
 use crate::config::Config;
@@ -11,7 +11,7 @@ use tidings_keyspace::without_password;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Print how the site is: store, requests, memory, background jobs, backups.
+/// Print the health of the site: store, requests, memory, background jobs, backups.
 ///
 /// Asks the running server. Without one that listens for commands, prints what the store tells.
 /// The exit status is 0 if all is well, and 1 if the store cannot be reached or is read only. With

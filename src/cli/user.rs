@@ -31,28 +31,28 @@ pub enum UserCommand {
         #[command(flatten)]
         create: CreateOption,
     },
-    /// Make a user an administrator, or no longer one.
+    /// Make a user an administrator, or remove the role.
     ///
     /// The last administrator stays one. The moderation log has no line of what the operator does.
     Promote {
         /// The username.
         name: String,
-        /// Take the role away.
+        /// Remove the role.
         #[arg(long)]
         end: bool,
     },
-    /// Make a user no longer an administrator, as `promote --end` does.
+    /// Remove the administrator role, as `promote --end` does.
     Demote {
         /// The username.
         name: String,
     },
-    /// Make a user a moderator, or no longer one.
+    /// Make a user a moderator, or remove the role.
     ///
     /// The moderation log has no line of what the operator does.
     Moderator {
         /// The username.
         name: String,
-        /// Take the role away.
+        /// Remove the role.
         #[arg(long)]
         end: bool,
     },

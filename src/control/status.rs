@@ -16,7 +16,7 @@ use tidings_web::server::conditions::{self, Condition, Facts};
 use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
 
 /// The state of a site. Unknown values are `None`: without a running server that can be reached, all
-/// values that only a server knows. The keys up to `last_backup` are promised to programs.
+/// values that need a running server. The keys up to `last_backup` are promised to programs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Status {
     /// The version of the program.

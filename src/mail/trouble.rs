@@ -71,7 +71,7 @@ const TROUBLES: [(&[&str], &str, &str); 13] = [
     (
         &["fatal alert"],
         "refuses this TLS connection",
-        "it must speak TLS 1.2 or 1.3; the log of the relay says more",
+        "it must speak TLS 1.2 or 1.3; the relay's log says more",
     ),
     (&["peer "], "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
     (
@@ -82,7 +82,7 @@ const TROUBLES: [(&[&str], &str, &str); 13] = [
     (
         &["incomplete"],
         "ended the connection before it had answered",
-        "check the port in mail.relay; the log of the relay may say more",
+        "check the port in mail.relay; the relay's log may say more",
     ),
     (
         &["failed to lookup address"],
@@ -110,7 +110,7 @@ const NETWORK_TROUBLES: [(&[ErrorKind], &str, &str); 3] = [
             ErrorKind::UnexpectedEof,
         ],
         "ended the connection",
-        "check the port in mail.relay; the log of the relay may say more",
+        "check the port in mail.relay; the relay's log may say more",
     ),
 ];
 /// Status codes that are final, and say that there is no such mailbox (RFC 5321).
@@ -188,7 +188,7 @@ fn of_connection(to: &str, error: &lettre::transport::smtp::Error, reason: &str)
     } else if error.is_tls() {
         format!("does not come to a TLS connection ({reason}); check that mail.relay names its host and port")
     } else {
-        format!("cannot be used ({reason}); check mail.relay, and the log of the relay")
+        format!("cannot be used ({reason}); check mail.relay, and the relay's log")
     };
     (Failure::Temporary, trouble)
 }
@@ -216,8 +216,8 @@ fn of_answer(to: &str, code: u16, reason: &str) -> (Failure, String) {
     }
     let remedy = match code {
         530 => "set mail.username and mail.password, and let mail.tls be required",
-        400..500 => "try again later; the log of the relay may say more",
-        _ => "check mail.from; the log of the relay may say more",
+        400..500 => "try again later; the relay's log may say more",
+        _ => "check mail.from; the relay's log may say more",
     };
     (Failure::Temporary, format!("does not accept this mail now ({code} {reason}); {remedy}"))
 }

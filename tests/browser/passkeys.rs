@@ -86,7 +86,7 @@ async fn a_passkey_that_is_not_there_leaves_the_other_ways() {
     let browser = Browser::open_at(&server, HOST).await;
     plug_in(&browser).await;
     browser.go("/login/passkey").await;
-    let told = "That didn't work, or you cancelled it. Try again.";
+    let told = "Couldn't use the passkey, or you cancelled it. Try again.";
     browser.wait_for_text("form [role=alert]", told).await;
     browser.follow("Log in with your password").await;
     browser.wait_for("#password").await;

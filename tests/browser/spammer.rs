@@ -162,9 +162,11 @@ async fn post_the_rest(server: &Server, spammer: &Client, reader: &Client) {
 /// Flags the story that is shown as spam.
 async fn flag_as_spam(browser: &Browser) {
     browser.enter("main a[href='/flag/story/2']").await;
-    browser.wait_for_text("h1", "Flag this story").await;
-    browser.click("main [name=reason][value=spam]").await;
-    browser.press("Flag").await;
+    // The form opens below the story.
+    browser.click("main .in-place [name=reason][value=spam]").await;
+    browser.press("Flag this story").await;
+    browser.wait_for_text("main .hint[role=status]", "A moderator will look at it.").await;
+    browser.click("main a[href='/flag/story/2']").await;
     browser.wait_for(".notice form[action='/unflag']").await;
 }
 
@@ -236,7 +238,7 @@ async fn a_day_with_a_spammer() {
     browser.click(".inbox a.entry-row[href*='kind=moderation']").await;
     browser.wait_for(&format!(".entry-message a[href$='{address}']")).await;
     browser.go(&address).await;
-    browser.fill("What should be looked at again, and why?", "I collect them").await;
+    browser.fill("What should we reconsider, and why?", "I collect them").await;
     browser.press("Send").await;
     browser.wait_for_text("h2", "Your appeal").await;
     let id = line["id"].to_string();

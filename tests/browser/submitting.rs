@@ -58,12 +58,16 @@ async fn an_earlier_story_shows_while_typing_and_a_host_is_completed() {
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/submit").await;
     browser.fill("URL", "example.com/a").await;
-    browser.wait_for_text("[data-duplicate]", "Submitted recently: Earlier").await;
+    browser.wait_for_text("[data-duplicate]", "Submitted just now: Earlier").await;
     browser.run("document.querySelector('#title').focus()").await;
     let completed = async || browser.field_value("URL").await == "https://example.com/a";
     browser.wait_until("the URL is completed", completed).await;
     browser.fill("URL", "example.com/b").await;
     browser.wait_until_gone("[data-duplicate] p").await;
+    server.advance(3 * 3_600);
+    browser.reload().await;
+    browser.fill("URL", "example.com/a").await;
+    browser.wait_for_text("[data-duplicate]", "Submitted 3 hours ago: Earlier").await;
     browser.go("/submit?u=https%3A%2F%2Fexample.com%2Fa&t=T").await;
     browser.wait_for("[data-duplicate] a").await;
     browser.follow("Earlier").await;
@@ -100,6 +104,49 @@ async fn the_text_of_a_duplicate_is_a_draft_of_a_comment() {
     browser.go(&format!("/news/{earlier}")).await;
     browser.press("Add comment").await;
     browser.wait_for_text("#comment-1 .text", "What I think").await;
+}
+
+#[tokio::test]
+async fn one_line_says_that_a_story_is_a_draft_and_a_new_address_has_none() {
+    let (_pages, server, alice) = site().await;
+    let browser = Browser::open_as(&server, &alice).await;
+    let typed = async || {
+        let mut typed = Vec::new();
+        for field in ["URL", "Title", "Text"] {
+            typed.push(browser.field_value(field).await);
+        }
+        typed
+    };
+    let old = ["https://example.com/a", "An old title", "An old text"];
+    browser.go("/submit").await;
+    for (field, text) in ["URL", "Title", "Text"].into_iter().zip(old) {
+        browser.fill(field, text).await;
+    }
+    let new = "/submit?u=https%3A%2F%2Fexample.com%2Fb&t=New";
+    browser.go(new).await;
+    assert_eq!(typed().await, ["https://example.com/b", "New", ""]);
+    assert_eq!(browser.count(".draft-note").await, 0);
+    browser.fill("Text", "A new text").await;
+    // Refused, it is still the form of this address.
+    browser.fill("Topics", "a/b").await;
+    browser.press("Submit").await;
+    browser.wait_for("[aria-invalid=true]").await;
+    browser.go(new).await;
+    assert_eq!(typed().await, ["https://example.com/b", "New", "A new text"]);
+    browser.go("/submit").await;
+    assert_eq!(typed().await, old);
+    assert_eq!(browser.count(".draft-note").await, 1);
+    browser.press("Discard").await;
+    assert_eq!(typed().await, ["", "", ""]);
+    browser.reload().await;
+    assert_eq!(typed().await, ["", "", ""]);
+    assert_eq!(browser.count(".draft-note").await, 0);
+
+    browser.go(new).await;
+    browser.press("Submit").await;
+    browser.arrive("/news/1").await;
+    browser.go(new).await;
+    assert_eq!(browser.field_value("Text").await, "", "what was sent is no draft");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::axe::{axe_source, check_page};
 use crate::browser::{Browser, ESCAPE};
 use crate::client::{Client, PASSWORD};
 use crate::server::{Engine, Server};
@@ -28,7 +29,7 @@ async fn thread() -> (Server, Client, Browser) {
 async fn reply_to(browser: &Browser, comment: u64) {
     browser.click(&format!("#comment-{comment} a[href='/reply/1/{comment}']")).await;
     browser.wait_for(&format!("#comment-{comment} {IN_PLACE}")).await;
-    browser.wait_until("the text has the focus", async || focus(browser).await == "reply-comment").await;
+    browser.wait_until("the text has the focus", async || focus(browser).await == "in-place-comment").await;
 }
 
 /// The id of the element with the focus.
@@ -92,7 +93,7 @@ async fn a_reply_survives_a_lost_connection() {
     assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
     assert_eq!(value(&browser, TEXT).await, "It must not be lost");
     let described_by = browser.wait_for(TEXT).await.attr("aria-describedby").await.unwrap().unwrap();
-    assert!(described_by.split(' ').any(|id| id == "error-reply-comment"), "{described_by}");
+    assert!(described_by.split(' ').any(|id| id == "error-in-place-comment"), "{described_by}");
     browser.click(".in-place [name=preview]").await;
     assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
 
@@ -102,6 +103,43 @@ async fn a_reply_survives_a_lost_connection() {
     browser.press("Try again").await;
     assert_eq!(browser.text("#comment-3 .text").await, "It must not be lost");
     assert_eq!(alice.news(1).await["comments"], 3);
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_comment_is_changed_and_another_is_flagged_where_they_stand() {
+    let (_server, alice, browser) = thread().await;
+    alice.comment(1, "my own").await;
+    browser.reload().await;
+    browser.mark_page().await;
+    browser.click("#comment-3 a[href='/editcomment/1/3']").await;
+    browser.wait_for(&format!("#comment-3 {IN_PLACE}")).await;
+    assert_eq!(value(&browser, TEXT).await, "my own");
+    assert_eq!(browser.count("#comment-3 .text[hidden]").await, 1, "the form has the text");
+    browser.press("Cancel").await;
+    browser.wait_until_gone(IN_PLACE).await;
+    assert_eq!(browser.text("#comment-3 .text").await, "my own");
+
+    browser.click("#comment-1 a[href='/flag/comment/1-1']").await;
+    browser
+        .wait_until("a reason has the focus", async || browser.has_focus(".in-place [name=reason]").await)
+        .await;
+    browser.click(".in-place [value=offtopic]").await;
+    check_page(&browser, &axe_source(), "a flag in place").await;
+    browser.press("Flag this comment").await;
+    browser.wait_for_text("#comment-1 .hint", "A moderator will look at it.").await;
+    assert!(browser.is_marked().await, "the page was not loaded again");
+
+    // Saved twice, it is shown each time, although the address is the same.
+    for text in ["my second", "my third"] {
+        browser.click("#comment-3 a[href='/editcomment/1/3']").await;
+        browser.wait_for(TEXT).await.clear().await.unwrap();
+        browser.type_text(text).await;
+        browser.press("Save").await;
+        browser.wait_until_gone(IN_PLACE).await;
+        browser.wait_for_text("#comment-3 .text", text).await;
+        browser.arrive("/news/1?at=3#comment-3").await;
+    }
     assert_eq!(drafts(&browser).await, Vec::<String>::new());
 }
 
@@ -213,7 +251,7 @@ async fn logging_out_and_leaving_take_the_drafts_along() {
     for (password, kept) in [("wrong horse", 2), (PASSWORD, 0)] {
         browser.go("/settings/deactivate").await;
         browser.fill("Your password", password).await;
-        browser.press("Deactivate my account").await;
+        browser.press("Delete my account").await;
         browser
             .wait_for(if kept > 0 { "[aria-invalid=true]" } else { ".site-header a[href^='/login']" })
             .await;

@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 use tidings_domain::values::{Action, ActionFacts, FlagVerdict, PASSWORD_MIN, STAFF_PASSWORD_MIN};
 use tidings_web::limits::MAX_FIELDS;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+pub const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// All documents of the project.
 fn documents() -> Vec<PathBuf> {
+    files(&["md"])
+}
+
+/// The files of the project whose names end so.
+pub fn files(endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(ROOT)];
     while let Some(folder) = folders.pop() {
@@ -20,7 +25,7 @@ fn documents() -> Vec<PathBuf> {
             let is_ours = !name.starts_with('.') && !["target", "vendor", "node_modules"].contains(&&*name);
             if path.is_dir() && is_ours && !path.is_symlink() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) {
                 found.push(path);
             }
         }

@@ -9,12 +9,12 @@ use reqwest::StatusCode;
 use reqwest::header::SET_COOKIE;
 
 /// Signs up with the form at an address; returns where that leads to, and the session.
-async fn sign_up(server: &Server, path: &str, username: &str) -> (String, Client) {
+pub async fn sign_up(server: &Server, path: &str, username: &str) -> (String, Client) {
     let visitor = server.visitor();
     let form = page(&visitor, path).await.form("/register");
     let answer = form.with("username", username).with("password", PASSWORD).send(&visitor).await;
     let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
-    let token = cookie.strip_prefix("auth=").unwrap().split(';').next().unwrap();
+    let token = cookie.split_once('=').unwrap().1.split(';').next().unwrap();
     (redirects_to(&answer).to_owned(), visitor.with_secrets(Some(token), None))
 }
 

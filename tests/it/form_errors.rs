@@ -411,5 +411,5 @@ async fn a_refused_button_shows_its_page_with_the_reason() {
     assert!(back.form("/votesite").has_button("1") && back.alert().is_some(), "{}", back.content());
     // A form that is on no page gets the page of its error.
     let answer = bob.post("/votesite", &[("link", "other.example"), ("vote", "9"), ("next", "/about")]).await;
-    assert_eq!((answer.status.as_u16(), Page::of(&answer).heading()), (400, "That didn't work"));
+    assert_eq!((answer.status.as_u16(), Page::of(&answer).heading()), (400, "Couldn't vote on a site"));
 }

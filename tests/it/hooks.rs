@@ -10,10 +10,11 @@ use tidings_domain::values::HookSecret;
 use tidings_testing::pause;
 
 use crate::client::{Client, ok, refused};
+use crate::html::Page;
 use crate::night::text_of;
 use crate::page_server::{PageServer, Reply};
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, Settings};
+use crate::server::{Engine, Server, Settings, in_memory};
 
 const SECRET: &str = "correct horse battery";
 const ALL_KINDS: &str = "story,comment,flag,signup,queue,decision";
@@ -426,4 +427,16 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     assert_eq!(again.status, 422);
     assert!(text_of(&again).contains("nonsense"));
     crate::store_check::demand_clean(&told.server).await;
+}
+
+#[in_memory]
+async fn a_webhook_without_events_is_refused_at_its_boxes(server: Server) {
+    let alice = server.register("alice").await;
+    let form = page(&alice, "/admin/hooks").await.form("/admin/hooks");
+    let form = form.with("address", "https://hooks.example.com/x").with("secret", SECRET);
+    let back = Page::of(&form.send(&alice).await);
+    let [error] = back.find("p", &[("class", "error")])[..] else { panic!("{}", back.content()) };
+    assert_eq!(error.text(), "Choose at least one kind of event.");
+    let [box_of_stories] = back.find("input", &[("name", "story")])[..] else { panic!("{}", back.content()) };
+    assert!(box_of_stories.attribute("autofocus").is_some(), "{}", back.content());
 }

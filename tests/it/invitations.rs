@@ -205,7 +205,7 @@ async fn the_invitations_of_somebody_who_has_left_are_void() {
     server.set_field("user:3", "flags", "a").await;
     let code = invite(&carol).await;
     let left = carol.post("/settings/deactivate", &[("password", PASSWORD)]).await;
-    assert_eq!(page(&server.visitor(), redirects_to(&left)).await.heading(), "Deactivated accounts");
+    assert_eq!(page(&server.visitor(), redirects_to(&left)).await.heading(), "Deleted accounts");
     refused(sign_up(&server.visitor(), "dave", &[("invitation", &code)]).await);
     server.finish_jobs().await;
     assert!(server.dump().await.keys().all(|key| !key.contains(&code) && key != "invites:open:3"));

@@ -338,6 +338,8 @@ async fn what_strangers_write_makes_no_links_in_mails() {
             assert!(!mail.text().contains(link) && !mail.data.contains(link), "{link} in {}", mail.text());
         }
         assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
+        let note = "(Links that people typed are shown but not active.)";
+        assert_eq!(mail.text().matches(note).count(), 1, "{}", mail.text());
         assert!(mail.text().contains(&format!("{SITE}/news/1?at=1")));
     })
     .await;

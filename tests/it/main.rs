@@ -161,3 +161,4 @@ mod unreadable;
 mod visits;
 mod vote_rings;
 mod votes;
+mod words;

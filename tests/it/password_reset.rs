@@ -6,7 +6,10 @@ use tidings_domain::accounts::password_reset::{check_link, set_new_password};
 use tidings_domain::values::NewPassword;
 use tidings_keyspace::Expiry;
 
-use crate::client::{PASSWORD, ok, refused};
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::first_visits::sign_up;
+use crate::html::Page;
+use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 
@@ -188,4 +191,52 @@ async fn a_reset_may_be_asked_for_with_get_as_well() {
     let path = "/api/reset-password?username=alice&email=alice%40example.org";
     ok(server.visitor().api_get(path).await);
     mailed_token(&mut relay).await;
+}
+
+#[tokio::test]
+async fn an_address_is_asked_for_at_sign_up_and_until_it_is_put_away() {
+    let (server, mut relay) = site_with_mail().await;
+    let asks = async |client: &Client| {
+        let welcome = page(client, "/welcome").await;
+        welcome.content().contains("Do you want to add an e-mail address?").then_some(welcome)
+    };
+    let visitor = server.visitor();
+    let form = page(&visitor, "/register").await.form("/register");
+    assert_eq!(form.value("email"), Some(""));
+    let fields = [("username", "dave"), ("password", PASSWORD), ("email", "dave@example.org")];
+    ok(visitor.api_post("/api/create_account", &fields).await);
+    ask(&server, "dave", "dave@example.org").await;
+    while !relay.next_message().await.text().contains("/reset-password/") {}
+
+    let (_, bob) = sign_up(&server, "/register", "bob").await;
+    let forms = asks(&bob).await.expect("a question").forms();
+    let add = forms.iter().find(|form| form.value("email").is_some()).unwrap().clone();
+    let add = add.with("email", "bob@example.org");
+    let refused = Page::of(&add.clone().with("current_password", "wrong horse").send(&bob).await);
+    assert_eq!(refused.heading(), page(&bob, "/welcome").await.heading());
+    let put_away = forms.into_iter().find(|form| form.has_button("1")).unwrap().pressing("1");
+    assert!(redirects_to(&put_away.send(&bob).await).starts_with("/welcome"));
+    assert!(asks(&bob).await.is_none());
+
+    let (_, carol) = sign_up(&server, "/register", "carol").await;
+    let forms = asks(&carol).await.expect("a question").forms();
+    let add = forms.into_iter().find(|form| form.value("email").is_some()).unwrap();
+    let add = add.with("email", "carol@example.org").with("current_password", PASSWORD);
+    assert!(redirects_to(&add.send(&carol).await).starts_with("/welcome"));
+    assert!(asks(&carol).await.is_none());
+}
+
+#[tokio::test]
+async fn whoever_gets_no_mail_is_told_whom_to_ask() {
+    let (server, _relay) = site_with_mail().await;
+    let visitor = server.visitor();
+    let mut told = Vec::new();
+    for fields in
+        [[("username", "alice"), ("email", "alice@example.org")], [("username", "x"), ("email", "x@x.org")]]
+    {
+        let answer = Page::of(&visitor.post("/reset-password", &fields).await);
+        assert!(answer.links_to("/moderators"), "{}", answer.content());
+        told.push(answer.content().to_owned());
+    }
+    assert_eq!(told[0], told[1], "the page is neutral");
 }

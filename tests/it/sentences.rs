@@ -54,9 +54,9 @@ async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
 #[in_memory]
 async fn no_visitor_is_told_that_an_account_was_deactivated(server: Server) {
     let shown = page(&server.visitor(), "/settings/deactivated").await;
-    assert!(shown.content().contains("If you have deactivated your account"), "{}", shown.content());
+    assert!(shown.content().contains("If you have deleted your account"), "{}", shown.content());
     assert!(
-        !shown.heading().contains("Account deactivated") && !shown.content().contains("your profile is gone")
+        !shown.heading().contains("Account deleted") && !shown.content().contains("your profile is gone")
     );
     let alice = server.register("alice").await;
     assert_eq!(page(&alice, "/settings/deactivated").await.heading(), "Your account is active");
@@ -65,17 +65,29 @@ async fn no_visitor_is_told_that_an_account_was_deactivated(server: Server) {
 #[each_engine]
 async fn a_refused_button_is_no_missing_page(server: Server) {
     let alice = server.register("alice").await;
-    for (path, fields) in [
-        ("/votenews", &[("news_id", "99"), ("vote_type", "up")][..]),
-        ("/follow", &[("username", "nobody")]),
-        ("/save", &[("news_id", "99")]),
+    for (path, fields, heading) in [
+        ("/votenews", &[("news_id", "99"), ("vote_type", "up")][..], "Couldn't vote on a story"),
+        ("/follow", &[("username", "nobody")], "Couldn't follow a person"),
+        ("/save", &[("news_id", "99")], "Couldn't save a story without voting"),
     ] {
         let answer = alice.post(path, fields).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
-        assert_eq!(Page::of(&answer).heading(), "That didn't work", "{path}");
+        assert_eq!(Page::of(&answer).heading(), heading, "{path}");
     }
     for answer in [alice.post("/nosuch", &[]).await, alice.get("/news/99").await] {
         assert_eq!(Page::of(&answer).heading(), "Page not found");
+    }
+    // A damaged address names no fields.
+    for path in ["/everyone?before=x", "/inbox?before=x"] {
+        let answer = alice.get(path).await;
+        let shown = Page::of(&answer);
+        assert_eq!((answer.status.as_u16(), shown.heading()), (400, "This link is damaged"), "{path}");
+        let page = path.split('?').next().unwrap();
+        assert!(
+            shown.content().contains("Go to the first page") && shown.links_to(page),
+            "{}",
+            shown.content()
+        );
     }
 }
 

@@ -100,13 +100,18 @@ async fn the_pages_are_tabs_and_offer_what_the_site_has(server: Server) {
         let here: Vec<_> = shown.find("a", &[("aria-current", "page")]);
         assert!(here.iter().any(|link| link.attribute("href") == Some(path)), "{path}");
         // Nobody announces anything on a site without timelines.
-        assert!(!shown.content().contains("Announce"), "{path}");
+        assert!(!shown.content().contains("Show stories I submit"), "{path}");
+    }
+    let leave = page(&alice, "/settings/deactivate").await;
+    assert!(page(&alice, "/settings/account").await.content().contains("Delete your account"));
+    for part in ["Leave this site", "Nothing of it can be undone", "Deleted", "Kept"] {
+        assert!(leave.content().contains(part), "{part} in {}", leave.content());
     }
     // This site has no relay.
     assert!(page(&alice, "/settings/mail").await.content().contains("This site doesn't send mail."));
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
-    assert!(page(&alice, "/settings").await.content().contains("Announce"));
+    assert!(page(&alice, "/settings").await.content().contains("Show stories I submit"));
 }
 
 #[each_engine]

@@ -110,7 +110,7 @@ async fn strangers_answer_the_question_of_the_site() {
     // A program has not seen the question.
     for missing in [&[][..], &[("answer", "")], &[("answer", " ")]] {
         let error = refused(sign_up(&server.visitor(), "bob", missing).await);
-        assert_eq!(error, "Answer the site's question in the field answer: Which sea is this about?");
+        assert_eq!(error, "Answer the site's question: Which sea is this about?");
     }
     let form = page(&server.visitor(), "/register").await.form("/register");
     let form = form.with("username", "bob").with("password", PASSWORD).with("answer", "<b>");

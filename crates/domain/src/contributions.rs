@@ -42,7 +42,7 @@ impl Contribution {
     /// Reads it. Rounds: 1; 2 for a person.
     ///
     /// # Errors
-    /// The refusal for what is not there or was deleted; [`Refusal::CannotBeFlagged`] for other
+    /// The refusal for a missing or deleted item; [`Refusal::CannotBeFlagged`] for other
     /// kinds; or the store's.
     pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
         match thing {
@@ -78,7 +78,7 @@ impl Contribution {
     /// Refuses what readers do not see.
     ///
     /// # Errors
-    /// [`Refusal::RemovedAlready`], or the refusal for what is not there.
+    /// [`Refusal::RemovedAlready`], or the refusal for a missing item.
     pub(crate) fn demand_shown(&self) -> Result<(), Refusal> {
         let of_story = match self {
             Self::Comment(stored) => Some(stored.news.state()),

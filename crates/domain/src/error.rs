@@ -87,7 +87,7 @@ pub enum Refusal {
     #[error("this is not the answer to the site's question")]
     SignupAnswerWrong,
     /// For programs, which have not seen the question.
-    #[error("answer the site's question in the field answer: {question}")]
+    #[error("answer the site's question: {question}")]
     SignupAnswerMissing { question: Box<str> },
     #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
     InvitationInvalid,
@@ -199,9 +199,9 @@ pub enum Refusal {
     SessionEnded,
     #[error("there is no such session. It may have ended already")]
     NoSuchSession,
-    #[error("enter your current password (current_password) to change your password or e-mail address")]
+    #[error("enter your current password to change your password or e-mail address")]
     CurrentPasswordNeeded,
-    #[error("your current password (current_password) is wrong")]
+    #[error("your current password is wrong")]
     CurrentPasswordWrong,
     /// The password reset link has expired, was used, or never existed.
     #[error("this password reset link is no longer valid. Request a new one")]

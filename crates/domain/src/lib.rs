@@ -2,11 +2,11 @@
 //!
 //! An action reads what it needs in a few rounds (round trips to the store), decides, and
 //! commits one batch of checks and writes. The caller passes `now` and the store. Each function that
-//! reads or writes the store fails when the store does; its documentation names other errors.
+//! reads or writes the store returns the errors of the store; its documentation names other errors.
 //!
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
-//! - [`store_check`]: whether everything that is stored fits together
+//! - [`store_check`]: looks for inconsistencies in the stored data
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
 //! - [`exports`]: all that a person has here, and all that a site has

@@ -82,7 +82,7 @@ impl BackupReport {
     }
 }
 
-/// Accounts that vote for each other far more than chance would have it.
+/// Accounts that vote for each other far more than would be likely by chance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VoteRing {
     /// The names of the accounts.

@@ -1,4 +1,4 @@
-//! Groups of accounts that vote for each other far more than chance would have it.
+//! Groups of accounts that vote for each other far more than would be likely by chance.
 //!
 //! A search reads the votes of the last 90 days on stories and comments, some at a time, and
 //! compares them with what chance would make of them (`tidings_vote_rings`). It explains and

@@ -296,7 +296,7 @@ impl Redb {
         Ok(check)
     }
 
-    /// Writes the file anew, without what was deleted. No batch is applied meanwhile.
+    /// Writes the file anew, without deleted data. No batch is applied meanwhile.
     pub(super) async fn compact(&self) -> Result<(), KeyspaceError> {
         self.ask_writer(Task::Compact).await?
     }

@@ -1,7 +1,7 @@
 //! Finding groups of accounts that vote for each other.
 //!
-//! 1. Two accounts have a bond if each votes for the other, both far more often than chance would
-//!    have it, and a fair part of what the other posts.
+//! 1. Two accounts have a bond if each votes for the other, both far more often than is likely
+//!    by chance, and a fair part of what the other posts.
 //! 2. Where bonds are dense is a candidate: accounts with too few bonds are taken away until each
 //!    of the rest has one with at least half of them.
 //! 3. Others who vote for nearly everything of a candidate join it.

@@ -1,4 +1,4 @@
-//! Groups of accounts that vote for each other far more than chance would have it.
+//! Groups of accounts that vote for each other far more than would be likely by chance.
 //!
 //! It compares votes with what chance would make of them (`null_model`, `ties`, `groups`). `docs/vote-rings.md`
 //! describes the method, and the simulation that measures it (`simulation`).

@@ -232,7 +232,8 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::Pattern(_) => &["pattern"],
         Refusal::NotAnOrigin(_) => &["value"],
         Refusal::NotAHook(NotAHook::Address | NotAHook::NotPublic) => &["address"],
-        Refusal::NotAHook(NotAHook::Kinds | NotAHook::UnknownKind(_)) => &["kinds"],
+        // A page has a box for each kind.
+        Refusal::NotAHook(NotAHook::Kinds | NotAHook::UnknownKind(_)) => &["kinds", "story"],
         Refusal::NotAHook(NotAHook::Secret) => &["secret"],
         Refusal::ReasonDoesNotFit { .. } => &["reason"],
         Refusal::ErasureUnconfirmed { .. } => &["confirm"],
@@ -399,9 +400,14 @@ impl RequestError {
         self.told().0
     }
 
-    /// The message for the user, as a sentence.
+    /// Whether an address or a form is not as the site made it: somebody has changed it, or it came in parts.
+    pub const fn is_damage(&self) -> bool {
+        matches!(self, Self::Field { .. } | Self::Malformed(_))
+    }
+
+    /// The message for the user, as a sentence. Names of fields are for programs.
     pub fn message(&self) -> String {
-        sentence(&self.told().1)
+        if self.is_damage() { DAMAGED.to_owned() } else { sentence(&self.told().1) }
     }
 
     /// Whether a login needs a code besides the password.
@@ -439,7 +445,7 @@ impl RequestError {
         match self {
             Self::WrongSecret => sentence("the field apisecret is missing, or belongs to an earlier session"),
             Self::CrossSite => sentence("this request was sent from another site"),
-            failure => failure.message(),
+            failure => sentence(&failure.told().1),
         }
     }
 
@@ -488,6 +494,8 @@ impl RequestError {
 const BUSY_SECONDS: u64 = 10;
 /// Seconds within which another page of the viewer may have been closed.
 const STREAM_SECONDS: u64 = 60;
+/// The way on from a damaged form or address.
+const DAMAGED: &str = "Parts of it are missing or have been changed. Go back, reload the page and try again.";
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
 const UNSURE: &str = "the database did not confirm this in time, so it isn't clear whether it was saved. \
     Please try again";

@@ -1,4 +1,4 @@
-//! `tidings check store`: whether everything that is stored fits together.
+//! `tidings check store`: looks for inconsistencies in the stored data.
 
 use crate::cli::Here;
 use crate::cli::terminal::{complain, print, progress_bar};

@@ -57,10 +57,10 @@ fn table(report: &VoteRingReport) -> String {
         text.push_str("There are more; these are the newest.\n");
     }
     if groups.is_empty() {
-        text.push_str("No accounts vote for each other far more than chance would have it.\n");
+        text.push_str("No suspicious voting groups found.\n");
         return text;
     }
-    text.push_str("Groups of accounts that vote for each other far more than chance would have it:\n\n");
+    text.push_str("Groups of accounts that vote for each other far more than would be likely by chance:\n\n");
     text.push_str("group  accounts   votes  expected  share  median time  network\n");
     for (number, group) in (1_usize..).zip(groups) {
         let VoteRing { accounts, shared_votes, expected_votes, share, median_seconds, same_network, .. } =

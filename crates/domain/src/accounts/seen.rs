@@ -179,7 +179,7 @@ impl PostState<'_> {
     /// Refuses what somebody may not know of.
     ///
     /// # Errors
-    /// The refusal for what is not there.
+    /// The refusal for a missing item.
     pub fn demand_known(&self, viewer: &User) -> Result<(), Refusal> {
         if self.is_known_to(viewer) { Ok(()) } else { Err(Refusal::no_such(self.kind)) }
     }
@@ -187,7 +187,7 @@ impl PostState<'_> {
     /// Refuses to answer it, to vote on it, to save it and the like, if it is closed to that.
     ///
     /// # Errors
-    /// The refusal for what is not there, if they may not know of it; else [`Refusal::Closed`].
+    /// The refusal for a missing item, if they may not know of it; else [`Refusal::Closed`].
     pub fn demand_open(&self, viewer: &User) -> Result<(), Refusal> {
         self.demand_known(viewer)?;
         self.closed().map_or(Ok(()), |why| Err(Refusal::Closed(self.kind, why)))

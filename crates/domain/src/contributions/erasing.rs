@@ -38,7 +38,7 @@ pub(crate) struct Erased {
 /// those of mentions.
 ///
 /// # Errors
-/// The refusal for what is not there; [`Refusal::ErasedAlready`]; [`Refusal::CannotBeFlagged`] for other
+/// The refusal for a missing item; [`Refusal::ErasedAlready`]; [`Refusal::CannotBeFlagged`] for other
 /// kinds; or the store's.
 pub(crate) async fn erase(
     site: &Site,

@@ -15,6 +15,8 @@ pub enum Kept {
     Until(&'static str),
     /// So many seconds after something.
     For(u64, &'static str),
+    /// At most so many seconds, and what ends it before.
+    UpTo(u64, &'static str),
     /// As many days as a setting says, and what it means if that is 0.
     Setting {
         /// The name of the setting.
@@ -34,6 +36,7 @@ impl Kept {
         match self {
             Self::Until(words) => (*words).to_owned(),
             Self::For(seconds, after) => format!("{} {after}", span(*seconds)),
+            Self::UpTo(seconds, before) => format!("up to {}{before}", span(*seconds)),
             Self::Setting { days, after, never, .. } => match days(rules) {
                 0 => (*never).to_owned(),
                 days => format!("{} {after}", counted(days, "day", "days")),
@@ -95,15 +98,11 @@ pub(super) static ADDRESSES: Class = Class {
     },
 };
 
-pub(super) static INVITATIONS: Class = Class {
-    name: "Invitations, and links in mails",
-    kept: Kept::For(30 * DAY, "at most, or until they are used"),
-};
+pub(super) static INVITATIONS: Class =
+    Class { name: "Invitations, and links in mails", kept: Kept::UpTo(30 * DAY, ", or until they are used") };
 
-pub(super) static LIMITS: Class = Class {
-    name: "Counters against abuse, by account, address and network",
-    kept: Kept::For(2 * DAY, "at most"),
-};
+pub(super) static LIMITS: Class =
+    Class { name: "Rate-limit counters, by account, address and network", kept: Kept::UpTo(2 * DAY, "") };
 
 pub(super) static INBOXES: Class =
     Class { name: "Inboxes", kept: Kept::Until("the newest 1,000 entries, until you leave") };
@@ -116,7 +115,7 @@ pub(super) static WITH_MODERATORS: Class =
 
 pub(super) static MAILS: Class = Class {
     name: "Mails, and messages to webhooks and to the hub of the feeds",
-    kept: Kept::For(DAY, "at most, until they are sent"),
+    kept: Kept::UpTo(DAY, ", until they are sent"),
 };
 
 pub(super) static FLAGS: Class = Class {
@@ -152,8 +151,7 @@ pub(super) static REMOVED: Class = Class {
     },
 };
 
-pub(super) static FIGURES: Class =
-    Class { name: "Figures without names", kept: Kept::For(31 * DAY, "at most") };
+pub(super) static FIGURES: Class = Class { name: "Anonymous statistics", kept: Kept::UpTo(31 * DAY, "") };
 
 pub(super) static SITE: Class =
     Class { name: "The site itself, with nothing about people", kept: Kept::Until("permanently") };
@@ -198,7 +196,7 @@ mod tests {
     #[test]
     fn what_expires_is_not_kept_longer_than_its_class_says() {
         for class in CLASSES {
-            if let Kept::For(most, _) = class.kept {
+            if let Kept::For(most, _) | Kept::UpTo(most, _) = class.kept {
                 let longest = class.families().map(|family| family.seconds).max();
                 assert!(longest.is_some_and(|longest| longest <= most), "{}", class.name);
             }

@@ -1,6 +1,6 @@
 //! The directory of accounts, for moderators: finding people, and acting on several of them at once.
 //!
-//! The search index finds them by what is true of them ([`crate::texts`]). Here is what a row shows, and what can be
+//! The search index finds them by what applies to them ([`crate::texts`]). Here is what a row shows, and what can be
 //! found without an index.
 
 use super::act::moderate;

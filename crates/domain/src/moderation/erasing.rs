@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A sentence, without a full stop, about all that erasing a post takes away. Rounds: 1.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], the refusal for what is not there, [`Refusal::ErasedAlready`], or the
+/// [`Refusal::AdministratorsOnly`], the refusal for a missing item, [`Refusal::ErasedAlready`], or the
 /// store's.
 pub async fn sentence(site: &Site, viewer: &User, thing: &Thing) -> Result<String, Error> {
     viewer.require_admin()?;
@@ -46,7 +46,7 @@ pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Ef
 /// Erases a post without a line in the log: in a copy of a store. Rounds: those of the erasure.
 ///
 /// # Errors
-/// The refusal for what is not there, or the store's.
+/// The refusal for a missing item, or the store's.
 pub async fn erase_in_copy(site: &Site, now: Moment, thing: &Thing) -> Result<(), Error> {
     let erased = site.act(keys::MODERATION_LOG, || async {
         let mut batch = Batch::new();

@@ -251,7 +251,7 @@ impl Line {
     }
 }
 
-/// Adds the line of a moderator who speaks as such in a comment. Rounds: 1. Fails when the store does.
+/// Adds the line of a moderator who speaks as such in a comment. Rounds: 1. Errors: those of the store.
 pub fn write_speaking<'a>(
     site: &'a Site,
     batch: &'a mut Batch,
@@ -266,7 +266,7 @@ pub fn write_speaking<'a>(
     ))
 }
 
-/// Adds the line of an administrator who has changed a webhook in this way. Rounds: 1. Fails when the store does.
+/// Adds the line of an administrator who has changed a webhook in this way. Rounds: 1. Errors: those of the store.
 pub fn write_hook_change<'a>(
     site: &'a Site,
     batch: &'a mut Batch,

@@ -69,7 +69,7 @@ pub(crate) enum NameIn {
     Values,
 }
 
-/// The remedy for something that names what is not there.
+/// The remedy for something that names a missing item.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Remedy {
     /// A person has to decide; what they can do.

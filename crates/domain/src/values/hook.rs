@@ -69,7 +69,7 @@ pub enum NotAHook {
     )]
     Address,
     /// No kinds.
-    #[error("choose at least one of story, comment, flag, signup, queue and decision")]
+    #[error("choose at least one kind of event")]
     Kinds,
     /// A kind that does not exist.
     #[error("there is no kind {0}. The kinds are story, comment, flag, signup, queue and decision")]

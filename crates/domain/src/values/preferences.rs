@@ -109,6 +109,8 @@ pub struct Preferences {
     pub sort_comments: CommentOrder,
     /// Field `show_hidden`, 1 or 0: whether what readers' flags have hidden is shown.
     pub show_hidden: bool,
+    /// Field `no_email`, 1 or 0: whether a member without an e-mail address is asked for one no more.
+    pub no_email: bool,
     /// Field `theme`.
     pub theme: Theme,
     /// Field `text_size`.
@@ -127,6 +129,7 @@ impl Preferences {
             mail_replies: field("mail_replies") == Some("1"),
             sort_comments: chosen(field("sort_comments")),
             show_hidden: field(SHOW_HIDDEN) == Some("1"),
+            no_email: field("no_email") == Some("1"),
             theme: chosen(field("theme")),
             text_size: chosen(field("text_size")),
         }
@@ -146,6 +149,8 @@ pub struct PreferencesChange {
     pub sort_comments: Option<CommentOrder>,
     /// See [`Preferences::show_hidden`].
     pub show_hidden: Option<bool>,
+    /// See [`Preferences::no_email`].
+    pub no_email: Option<bool>,
     /// See [`Preferences::theme`].
     pub theme: Option<Theme>,
     /// See [`Preferences::text_size`].
@@ -162,6 +167,7 @@ impl PreferencesChange {
             ("mail_replies", switch(self.mail_replies)),
             ("sort_comments", self.sort_comments.map(Choice::name)),
             (SHOW_HIDDEN, switch(self.show_hidden)),
+            ("no_email", switch(self.no_email)),
             ("theme", self.theme.map(Choice::name)),
             ("text_size", self.text_size.map(Choice::name)),
         ]
@@ -182,6 +188,7 @@ mod tests {
             mail_replies: Some(true),
             sort_comments: Some(CommentOrder::Oldest),
             show_hidden: Some(true),
+            no_email: Some(true),
             theme: Some(Theme::Dark),
             text_size: Some(TextSize::Larger),
         };
@@ -193,6 +200,7 @@ mod tests {
             mail_replies: true,
             sort_comments: CommentOrder::Oldest,
             show_hidden: true,
+            no_email: true,
             theme: Theme::Dark,
             text_size: TextSize::Larger,
         };

@@ -64,7 +64,7 @@ pub(super) enum Task {
     Restore(Vec<Entry>, Option<u64>, oneshot::Sender<Result<(), KeyspaceError>>),
     /// To pin the store file as of a checkpoint.
     Pin(oneshot::Sender<Result<PinnedFile, Unpinned>>),
-    /// To write the store file anew, without what was deleted.
+    /// To write the store file anew, without deleted data.
     Compact(oneshot::Sender<Result<(), KeyspaceError>>),
 }
 

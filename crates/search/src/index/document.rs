@@ -86,7 +86,7 @@ pub enum Audience {
 /// The data by which moderators find a person.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
-    /// Names of what is true of it, such as `staff` or `name:alice`. One can ask for a whole tag or its beginning.
+    /// Names of what applies to it, such as `staff` or `name:alice`. One can ask for a whole tag or its beginning.
     pub tags: Vec<String>,
     /// Its number; newer accounts have higher ones.
     pub number: i64,

@@ -70,21 +70,26 @@ function keepDraft(field) {
   if (text) sayItIsDraft(field);
 }
 
-// Says above a form that its text is a draft.
-function sayItIsDraft(field) {
+// Says above a form, once, that it has a draft.
+function sayItIsDraft({ form }) {
+  if (form.querySelector(".draft-note")) return;
   const note = document.createElement("p");
   note.className = "hint draft-note";
   const discard = document.createElement("button");
   discard.type = "button";
   discard.textContent = "Discard";
   discard.addEventListener("click", () => {
-    field.value = field.defaultValue;
-    forgetDraft(field);
+    const fields = [...form.querySelectorAll("[data-draft]")];
+    for (const field of fields) {
+      field.value = field.defaultValue;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      forgetDraft(field);
+    }
     note.remove();
-    field.focus();
+    fields[0].focus();
   });
   note.append("Your draft. ", discard);
-  field.form.prepend(note);
+  form.prepend(note);
 }
 
 // Marks the link to reply to a comment if there is a draft of the reply.

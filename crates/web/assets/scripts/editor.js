@@ -1,5 +1,5 @@
-// Writing: comments are sent without loading a page, replies are written below the comment, texts
-// are previewed, and Ctrl-Enter sends.
+// Writing: comments are sent without loading a page, replies, changes and flags are written below what they are
+// about, texts are previewed, and Ctrl-Enter sends.
 
 const LOGGED_OUT_WHILE_WRITING = "You have been logged out. Log in in another tab, then send again.";
 const SEND_TIMEOUT_MS = 30_000;
@@ -22,6 +22,9 @@ document.addEventListener(
     } else if (form.matches("form[data-comment]")) {
       event.preventDefault();
       sendComment(form);
+    } else if (form.matches("form[data-flag].in-place")) {
+      event.preventDefault();
+      sendFlag(form);
     }
   },
   // Before the script for drafts looks whether the form is sent by the browser.
@@ -50,19 +53,32 @@ async function hasBeenLoggedOut() {
   }
 }
 
-async function sendComment(form) {
+const sendComment = (form) =>
+  sendInPlace(form, form.dataset.comment, (answer) => {
+    forgetDrafts(form);
+    form.reset();
+    const isNew = form.elements.comment_id.value === "-1";
+    const address = new URL(addressOf(answer, isNew ? "posted" : "at"), location);
+    if (address.href === location.href) location.reload();
+    else location.assign(address);
+  });
+
+// The link to flag says that it was done.
+const sendFlag = (form) =>
+  sendInPlace(form, form.dataset.flag, () => {
+    const { link } = openForm;
+    closeForm();
+    link.textContent = "flagged";
+    announce(link, "A moderator will look at it.");
+  });
+
+async function sendInPlace(form, address, done) {
   if (form.dataset.busy) return;
   form.dataset.busy = "yes";
   clearEditorMessage(form);
   const fields = new URLSearchParams(new FormData(form));
-  const { answer, refusal, lost } = await sendEditorForm(form.dataset.comment, fields);
-  if (answer) {
-    forgetDrafts(form);
-    form.reset();
-    const isNew = form.elements.comment_id.value === "-1";
-    location.assign(addressOf(answer, isNew ? "posted" : "at"));
-    return;
-  }
+  const { answer, refusal, lost } = await sendEditorForm(address, fields);
+  if (answer) return done(answer);
   const wasLoggedOut = refusal && (await hasBeenLoggedOut());
   delete form.dataset.busy;
   if (wasLoggedOut || lost) {
@@ -86,12 +102,13 @@ function focusPostedComment() {
   comment.scrollIntoView({ block: "center" });
 }
 
+const fieldOf = (form) => form.querySelector("textarea, [name=note]");
 const describedBy = (field) => (field.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
 
 // Shows a message beside the text, which may be wrong itself.
 function showEditorMessage(form, text, { isAboutText } = {}) {
   clearEditorMessage(form);
-  const field = form.querySelector("textarea");
+  const field = fieldOf(form);
   const message = document.createElement("p");
   message.className = "error";
   message.id = `error-${field.id}`;
@@ -114,7 +131,7 @@ function offerToTryAgain(form) {
 }
 
 function clearEditorMessage(form) {
-  const field = form.querySelector("textarea");
+  const field = fieldOf(form);
   const message = document.getElementById(`error-${field.id}`);
   field.setAttribute("aria-describedby", describedBy(field).filter((id) => id !== message?.id).join(" "));
   field.removeAttribute("aria-invalid");
@@ -141,64 +158,81 @@ async function showTextPreview(form, button) {
   focusWideCode(place);
 }
 
-// Replies in place
+// Replies, changes and flags in place
 
-let openReply;
+let openForm;
+
+const IN_PLACE = "a:is([href^='/reply/'], [href^='/editcomment/'], [href^='/flag/']):not([href*='#'])";
 
 function focusAtEnd(field) {
   field.focus();
-  field.setSelectionRange(field.value.length, field.value.length);
+  if (field.type === "textarea") field.setSelectionRange(field.value.length, field.value.length);
 }
 
 document.addEventListener("click", (event) => {
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  const link = event.target.closest("a[href^='/reply/']");
+  const link = event.target.closest(IN_PLACE);
   const isMember = document.querySelector("form[action='/logout']");
-  if (!link || !isMember || !link.closest("[data-item]")?.querySelector(".text")) return;
+  if (!link || !isMember || !placeOf(link)) return;
   event.preventDefault();
-  replyInPlace(link);
+  openInPlace(link);
 });
 
-async function replyInPlace(link) {
-  if (openReply?.link === link) {
-    openReply.form.querySelector("textarea").focus();
+// Where a form opens: below the text, or below the line of a story.
+function placeOf(link) {
+  const item = link.closest("[data-item]");
+  return item?.querySelector(".text")?.parentElement ?? item?.querySelector(".story");
+}
+
+async function openInPlace(link) {
+  if (openForm?.link === link) {
+    fieldOf(openForm.form).focus();
     return;
   }
-  closeReply();
+  closeForm();
   const opening = { link };
-  openReply = opening;
-  const form = await fetchReplyForm(link.href);
-  if (openReply !== opening) return;
+  openForm = opening;
+  const form = await fetchForm(link.href);
+  if (openForm !== opening) return;
   if (!form) {
-    openReply = undefined;
+    openForm = undefined;
     location.assign(link.href);
     return;
   }
   opening.form = form;
-  // Below the text and the links to what can be done with the comment.
-  link.closest("[data-item]").querySelector(".text").parentElement.append(form);
-  const field = form.querySelector("textarea");
-  restoreDraft(field);
+  const place = placeOf(link);
+  const menu = link.closest("details");
+  if (menu) menu.open = false;
+  if (link.pathname.startsWith("/editcomment/")) {
+    // The form has the text.
+    opening.hidden = place.querySelector(".text");
+    opening.hidden.hidden = true;
+    opening.hidden.after(form);
+  } else {
+    place.append(form);
+  }
+  const field = form.querySelector("textarea, [type=radio]");
+  if (field.dataset.draft) restoreDraft(field);
   focusAtEnd(field);
 }
 
-// The form of the page for the reply. Its ids are changed, because this page may have a form with
+// The form of the page that the link leads to. Its ids are changed, because this page may have a form with
 // the same ones.
-async function fetchReplyForm(address) {
+async function fetchForm(address) {
   try {
     const response = await fetch(address);
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const form = page.querySelector("form[data-comment]");
-    const renamed = (ids) => ids.split(" ").map((id) => `reply-${id}`).join(" ");
+    const form = page.querySelector("form:is([data-comment], [data-flag])");
+    const renamed = (ids) => ids.split(" ").map((id) => `in-place-${id}`).join(" ");
     for (const attribute of ["id", "for", "aria-describedby"]) {
       for (const element of form.querySelectorAll(`[${attribute}]`)) {
         element.setAttribute(attribute, renamed(element.getAttribute(attribute)));
       }
     }
     const field = form.querySelector("textarea");
-    field.removeAttribute("autofocus");
-    field.classList.add("short");
+    field?.removeAttribute("autofocus");
+    field?.classList.add("short");
     form.classList.add("in-place");
     form.querySelector(".buttons").append(cancelButton());
     return document.adoptNode(form);
@@ -210,25 +244,35 @@ function cancelButton() {
   button.type = "button";
   button.className = "button quiet";
   button.textContent = "Cancel";
-  button.addEventListener("click", closeReply);
+  button.addEventListener("click", closeForm);
   return button;
 }
 
 // The draft stays.
-function closeReply() {
-  const reply = openReply;
-  openReply = undefined;
-  if (!reply?.form) return;
+function closeForm() {
+  const closing = openForm;
+  openForm = undefined;
+  if (!closing?.form) return;
   saveWaitingDrafts();
-  reply.form.remove();
-  markDraft(reply.link);
-  reply.link.focus();
+  closing.form.remove();
+  if (closing.hidden) closing.hidden.hidden = false;
+  markDraft(closing.link);
+  (closing.link.closest("details")?.querySelector("summary") ?? closing.link).focus();
+}
+
+// Says something beside a link, so that screen readers hear it.
+function announce(link, text) {
+  const said = document.createElement("span");
+  said.className = "hint";
+  said.setAttribute("role", "status");
+  link.after(" ", said);
+  said.textContent = text;
 }
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.isComposing || !event.target.closest(".in-place")) return;
   event.preventDefault();
-  closeReply();
+  closeForm();
 });
 
 focusPostedComment();

@@ -30,7 +30,7 @@ async function sendPasskey(form) {
     error.textContent =
       failure.name === "InvalidStateError"
         ? "This device already has a passkey for your account."
-        : "That didn't work, or you cancelled it. Try again.";
+        : "Couldn't use the passkey, or you cancelled it. Try again.";
     error.hidden = false;
     button.disabled = false;
   }

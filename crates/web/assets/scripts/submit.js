@@ -25,6 +25,17 @@ function note(text, ...more) {
   return paragraph;
 }
 
+// The age of a story, as pages say it. The clock is that of the site.
+function ageOf(ctime) {
+  const seconds = Number(submission.dataset.now) + performance.now() / 1000 - ctime;
+  if (seconds >= 604_800) {
+    return new Date(ctime * 1000).toLocaleDateString("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+  }
+  const units = Object.entries({ day: 86_400, hour: 3_600, minute: 60 });
+  const [unit, length] = units.find(([, length]) => seconds >= length) ?? [];
+  return unit ? new Intl.RelativeTimeFormat("en").format(-Math.floor(seconds / length), unit) : "just now";
+}
+
 // Shows the story that the URL leads to. Returns the answer, unless the URL has changed meanwhile.
 async function findDuplicate() {
   const { url, news_id: id } = submission.elements;
@@ -43,7 +54,7 @@ async function findDuplicate() {
   const link = document.createElement("a");
   link.href = `/news/${earlier}`;
   link.textContent = answer.title;
-  place.replaceChildren(note("Submitted recently: ", link));
+  place.replaceChildren(note(`Submitted ${ageOf(answer.ctime)}: `, link));
   return answer;
 }
 
@@ -57,11 +68,11 @@ async function findSimilar() {
   const found = answer?.stories ?? [];
   if (!found.length) return place.replaceChildren();
   const list = document.createElement("ul");
-  for (const { id, title: name, comments } of found) {
+  for (const { id, title: name, comments, ctime } of found) {
     const [item, link] = [document.createElement("li"), document.createElement("a")];
     link.href = `/news/${id}`;
     link.textContent = name;
-    item.append(link, ` ${comments} ${comments === 1 ? "comment" : "comments"}`);
+    item.append(link, ` ${ageOf(ctime)}, ${comments} ${comments === 1 ? "comment" : "comments"}`);
     list.append(item);
   }
   place.replaceChildren(note("Is it one of these?"), list);

@@ -96,13 +96,18 @@ pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
     });
     let most = |votes: fn(VoteTotals) -> i64| days.iter().map(|day| votes(day.totals)).max().unwrap_or(0);
     let (good, bad) = (most(VoteTotals::good), most(VoteTotals::bad));
+    let days_of_votes = match voted.len() {
+        1 => "all on one day".to_owned(),
+        days => format!(
+            "on {days} days, at most {} good and {} bad on one",
+            grouped_signed(good),
+            grouped_signed(bad)
+        ),
+    };
     let summary = format!(
-        "{} on {} of the last {} days; at most {} good and {} bad on one day",
-        votes_text(all),
-        voted.len(),
-        asked,
-        grouped_signed(good),
-        grouped_signed(bad)
+        "{} good, {} bad in the last {asked} days, {days_of_votes}",
+        grouped_signed(all.good()),
+        grouped_signed(all.bad())
     );
     let content = html! {
         @if voted.is_empty() {
@@ -241,7 +246,7 @@ mod tests {
         for part in [
             r#"<rect class="good" x="11" y="20.00" width="8" height="30.00">"#,
             r#"<rect class="bad" x="21" y="50.00" width="8" height="10.00">"#,
-            r#"aria-label="3 good votes and 1 bad vote on 2 of the last 3 days; at most 3 good and 1 bad on one day""#,
+            r#"aria-label="3 good, 1 bad in the last 3 days, on 2 days, at most 3 good and 1 bad on one""#,
             "<title>2026-11-20: 3 good votes and 0 bad votes</title>",
             "<th scope=\"row\">2026-11-21</th>",
             "<span>5</span><span>0</span><span>-5</span>",
@@ -261,7 +266,7 @@ mod tests {
             chart.contains(r#"viewBox="0 0 200 100""#) && chart.contains("<span>2026-11-02</span>"),
             "{chart}"
         );
-        assert!(chart.contains("1 of the last 30 days"), "{chart}");
+        assert!(chart.contains("1 good, 0 bad in the last 30 days, all on one day"), "{chart}");
         assert!(chart.contains("<span>1</span><span>0</span></div>"), "{chart}");
         let mut figures = [(0, 0); 30];
         figures[29] = (-1, 1);

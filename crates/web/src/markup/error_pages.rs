@@ -6,47 +6,64 @@ use crate::App;
 use crate::server::request_id;
 use axum::http::StatusCode;
 use maud::{Markup, html};
+use std::borrow::Cow;
 
-/// The failure: its status, and whether a form that reached its handler was sent.
+/// The failure, as its page needs to know it.
 #[derive(Debug, Clone, Copy)]
-pub struct Failing {
+pub struct Failing<'a> {
     /// The status.
     pub status: StatusCode,
-    /// Whether a form was sent, whose target is there.
-    pub was_sent: bool,
+    /// The form that was sent, if its target is there: what it does, as far as that is declared, such as "Follow a
+    /// person."
+    pub sent: Option<Option<&'static str>>,
+    /// The page without its query, if its query is damaged.
+    pub damaged: Option<&'a str>,
 }
 
 /// The page for a request that failed, with the navigation of its viewer.
-pub fn error_page(frame: &Frame<'_>, failing: Failing, message: &str) -> Markup {
+pub fn error_page(frame: &Frame<'_>, failing: Failing<'_>, message: &str) -> Markup {
     let heading = error_heading(failing);
-    frame.page(heading, &error_content(heading, failing.status, message))
+    frame.page(&heading, &error_content(&heading, failing, message))
 }
 
 /// The page for a request that failed. It needs nothing from the store, which may
 /// be unavailable.
-pub fn bare_error_page(app: &App, failing: Failing, message: &str) -> Markup {
+pub fn bare_error_page(app: &App, failing: Failing<'_>, message: &str) -> Markup {
     let heading = error_heading(failing);
-    let content = error_content(heading, failing.status, message);
-    bare_page(&app.known_brand(), &app.site.rules.features, heading, &content)
+    let content = error_content(&heading, failing, message);
+    bare_page(&app.known_brand(), &app.site.rules.features, &heading, &content)
 }
 
-fn error_heading(Failing { status, was_sent }: Failing) -> &'static str {
-    match status {
-        // A form was sent that cannot do anything any more, such as a vote on a story that is gone.
-        StatusCode::NOT_FOUND if was_sent => "That didn't work",
-        StatusCode::NOT_FOUND => "Page not found",
-        StatusCode::FORBIDDEN | StatusCode::CONFLICT => "You can't do that",
-        StatusCode::TOO_MANY_REQUESTS => "Please wait",
-        StatusCode::SERVICE_UNAVAILABLE => "Back in a moment",
-        _ if status.is_client_error() => "That didn't work",
-        _ => "Something went wrong",
+fn error_heading(Failing { status, sent, damaged }: Failing<'_>) -> Cow<'static, str> {
+    match (status, sent) {
+        (StatusCode::NOT_FOUND, None) => "Page not found".into(),
+        (StatusCode::TOO_MANY_REQUESTS, _) => "Please wait".into(),
+        (StatusCode::SERVICE_UNAVAILABLE, _) => "Back in a moment".into(),
+        (_, Some(Some(summary))) if status.is_client_error() => format!("Couldn't {}", wish(summary)).into(),
+        (StatusCode::FORBIDDEN | StatusCode::CONFLICT, _) => "You can't do that".into(),
+        (_, Some(_)) if status.is_client_error() => "This form was refused".into(),
+        _ if damaged.is_some() => "This link is damaged".into(),
+        _ if status.is_client_error() => "This request was refused".into(),
+        _ => "Something went wrong".into(),
     }
 }
 
-fn error_content(heading: &str, status: StatusCode, message: &str) -> Markup {
+/// The summary of an action within a sentence: without the people who can do it, and without more about it.
+fn wish(summary: &str) -> String {
+    let end = summary.find([':', '(', '.', ',']).unwrap_or(summary.len());
+    let words = summary.get(..end).unwrap_or(summary).trim_end();
+    let first = words.chars().next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(words.chars().skip(1)).collect()
+}
+
+fn error_content(heading: &str, Failing { status, damaged, .. }: Failing<'_>, message: &str) -> Markup {
     html! {
         h1 { (heading) }
-        p.trouble role="alert" { (message) }
+        @if let Some(page) = damaged {
+            p.trouble role="alert" { a href=(page) { "Go to the first page" } "." }
+        } @else {
+            p.trouble role="alert" { (message) }
+        }
         p { a.action href="/" { "Go to the front page" } }
         p.hint {
             "Error " (status.as_u16())
@@ -63,10 +80,22 @@ mod tests {
 
     #[test]
     fn the_error_page_escapes_its_message() {
-        let failing = Failing { status: StatusCode::NOT_FOUND, was_sent: false };
+        let failing = Failing { status: StatusCode::NOT_FOUND, sent: None, damaged: None };
         let page = test_support::framed(None, |frame| error_page(frame, failing, "<script>"));
         let page = page.into_string();
         assert!(page.contains("&lt;script&gt;") && page.contains(r#"role="alert""#), "{page}");
         assert!(!page.contains("<script>"), "{page}");
+    }
+
+    #[test]
+    fn the_heading_names_what_failed() {
+        let heading = |status, sent, damaged| error_heading(Failing { status, sent, damaged }).into_owned();
+        let follow = Some(Some("Follow a person."));
+        assert_eq!(heading(StatusCode::NOT_FOUND, follow, None), "Couldn't follow a person");
+        let lift = Some(Some("Lift a ban (administrators only)."));
+        assert_eq!(heading(StatusCode::FORBIDDEN, lift, None), "Couldn't lift a ban");
+        assert_eq!(heading(StatusCode::BAD_REQUEST, Some(None), None), "This form was refused");
+        assert_eq!(heading(StatusCode::BAD_REQUEST, None, Some("/latest")), "This link is damaged");
+        assert_eq!(heading(StatusCode::INTERNAL_SERVER_ERROR, follow, None), "Something went wrong");
     }
 }

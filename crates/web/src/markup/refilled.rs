@@ -274,9 +274,7 @@ impl<'a> FormTags<'a> {
         let told: Vec<(&str, String)> = match failure {
             RequestError::Fields(wrong) => wrong.to_vec(),
             // Beside its field, the message need not name it.
-            RequestError::Field { name, expected } if *expected != RequestError::MISSING => {
-                vec![(name, sentence(expected))]
-            }
+            RequestError::Field { name, expected } => vec![(name, sentence(expected))],
             failure => wrong_fields(failure).into_iter().map(|name| (name, message.to_owned())).collect(),
         };
         let are_all = matches!(failure, RequestError::Fields(_));
@@ -449,7 +447,7 @@ mod tests {
             "<form method=\"post\" action=\"/a\"><label>X<textarea name=\"x\">\nold</textarea></label></form>",
             "x=%0Anew",
             "y",
-            "<p class=\"alert\" role=\"alert\">The field y is wrong: it must be &lt;1&gt;.</p>\
+            "<p class=\"alert\" role=\"alert\">Parts of it are missing or have been changed. Go back, reload the page and try again.</p>\
              <form method=\"post\" action=\"/a\"><label>X<textarea name=\"x\" autofocus>\n\nnew</textarea></label></form>",
         );
     }
@@ -501,7 +499,7 @@ mod tests {
         };
         let others = [form("1", "go", ""), form("2", "stop", "")].concat();
         let before = format!("{others}{}", form("2", "go", ""));
-        let after = "<p class=\"alert\" role=\"alert\">The field z is wrong: it must be &lt;1&gt;.</p>";
+        let after = "<p class=\"alert\" role=\"alert\">Parts of it are missing or have been changed. Go back, reload the page and try again.</p>";
         let filled = form("2", "go", " value=\"new\" autofocus");
         check(&before, "id=2&x=new&do=go", "z", &format!("{others}{after}{filled}"));
     }

@@ -97,7 +97,7 @@ mod tests {
             ("before=5", "before"),
             ("since=now", "since"),
         ] {
-            let message = read(query).unwrap_err().message();
+            let message = read(query).unwrap_err().message_for_program();
             assert!(message.starts_with(&format!("The field {field} is wrong")), "{query}: {message}");
         }
     }

@@ -47,7 +47,8 @@ pub async fn error_responses<F: Future<Output = Response>>(
     let failure = match AssertUnwindSafe(handle(request)).catch_unwind().await {
         Ok(mut response) => {
             if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
-                Failed { app, route, method: &method, address: &address, failure: &failure }.note();
+                Failed { app, route, method: &method, address: &address, failure: &failure, summary: None }
+                    .note();
             }
             let preview = response.extensions_mut().remove::<Preview>();
             if let (Some(Preview(preview)), Some(sent)) = (&preview, &sent)
@@ -64,7 +65,8 @@ pub async fn error_responses<F: Future<Output = Response>>(
         }
         Err(_) => RequestError::Panic,
     };
-    let failed = Failed { app, route, method: &method, address: &address, failure: &failure };
+    let summary = forms.summary(address.path());
+    let failed = Failed { app, route, method: &method, address: &address, failure: &failure, summary };
     if route.errors != ErrorFormat::Page || failed.login().is_some() {
         return failed.response(|message| bare_error_page(app, failed.failing(), message));
     }
@@ -80,7 +82,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
 /// The response to a failed request without its viewer, and its line in the log.
 pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
     let route = app.routes.find(method, address.path());
-    let failed = Failed { app, route, method, address, failure };
+    let failed = Failed { app, route, method, address, failure, summary: None };
     failed.response(|message| bare_error_page(app, failed.failing(), message))
 }
 
@@ -136,18 +138,25 @@ struct Failed<'a> {
     method: &'a Method,
     address: &'a Uri,
     failure: &'a RequestError,
+    /// The summary of the action whose form was sent, if it is a declared one.
+    summary: Option<&'static str>,
 }
 
-impl Failed<'_> {
+impl<'a> Failed<'a> {
     /// The page that was asked for; the front page if it was a form that was sent.
     fn here(&self) -> LocalPath {
         let wanted = self.address.path_and_query().map_or(self.address.path(), PathAndQuery::as_str);
         LocalPath::of_request(if *self.method == Method::GET { wanted } else { "/" })
     }
 
-    fn failing(&self) -> Failing {
+    fn failing(&self) -> Failing<'a> {
         let is_missing = matches!(self.failure, RequestError::NotFound);
-        Failing { status: self.failure.status(), was_sent: *self.method == Method::POST && !is_missing }
+        let is_post = *self.method == Method::POST;
+        Failing {
+            status: self.failure.status(),
+            sent: (is_post && !is_missing).then_some(self.summary),
+            damaged: (!is_post && self.failure.is_damage()).then(|| self.address.path()),
+        }
     }
 
     /// The login page to redirect to, if that is all that is missing.

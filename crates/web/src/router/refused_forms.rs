@@ -27,19 +27,28 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tower_service::Service;
 
+/// The form of a declared action: its summary, and the page that it is on, if that is declared.
+type DeclaredForm = (&'static str, Option<&'static str>);
+
 /// The pages of the site, and those that the forms of actions are on.
 #[derive(Clone)]
 pub struct FormPages {
     pages: Router,
     steps: Router,
-    of_actions: Arc<HashMap<&'static str, &'static str>>,
+    of_actions: Arc<HashMap<&'static str, DeclaredForm>>,
 }
 
 impl FormPages {
     /// Those of the site, with the pages of later steps and those that the actions declare.
     pub fn new(pages: Router, steps: Router) -> Self {
-        let of_actions = super::actions().filter_map(|(_, action)| Some((action.path, action.form_page?)));
+        let of_actions =
+            super::actions().map(|(_, action)| (action.path, (action.summary, action.form_page)));
         Self { pages, steps, of_actions: Arc::new(of_actions.collect()) }
+    }
+
+    /// The summary of the action at this address, a sentence.
+    pub fn summary(&self, path: &str) -> Option<&'static str> {
+        self.of_actions.get(path).map(|(summary, _)| *summary)
     }
 }
 
@@ -112,7 +121,7 @@ impl SentPageForm {
 
     /// The pages that the form can be on, the likeliest first.
     fn pages(&self, forms: &FormPages, sent: &Fields) -> Vec<LocalPath> {
-        let declared = forms.of_actions.get(&*self.path).copied();
+        let declared = forms.of_actions.get(&*self.path).and_then(|(_, page)| *page);
         let named = sent.get(FORM_PAGE).or(declared).or_else(|| sent.get("next"));
         let own = [Some(&*self.path), sent.get("next")];
         [named].into_iter().chain(own).flatten().map(LocalPath::parse).collect()

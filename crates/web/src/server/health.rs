@@ -242,7 +242,7 @@ pub async fn watch(app: &App) {
         let mut queues = None;
         if queues_read.is_none_or(|then| then.elapsed() >= QUEUES_READ_EVERY) {
             queues_read = Some(Instant::now());
-            // While the store is away, the last ones stay.
+            // While the store is unreachable, the last ones stay.
             queues = Queues::read(&app.site, &store).await.ok();
         }
         // A failure that requests met before this look may be over by now.

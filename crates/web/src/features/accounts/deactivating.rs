@@ -3,7 +3,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::second_factors::whose_password;
-use crate::markup::addresses::ACCOUNT_SETTINGS;
+use crate::markup::addresses::{ACCOUNT_SETTINGS, LEAVE};
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
@@ -12,6 +12,8 @@ use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use tidings_domain::deactivation::{self, Writings};
+
+const HEADING: &str = "Leave this site";
 
 /// The choices for stories and comments: to keep them, or to erase them.
 const WRITINGS: [(&str, &str); 2] =
@@ -24,25 +26,37 @@ pub async fn deactivate_form(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     let content = html! {
-        h1 { "Deactivate your account?" }
+        h1 { (HEADING) }
         div.prose {
-            p { "You can't undo this:" }
+            p {
+                "This deletes your account. Nothing of it can be undone, not even by moderators. You can "
+                a href="/api/export" { "export all your data" } " before."
+            }
+            h2 { "Deleted" }
             ul {
-                li { "Your posts are deleted. You no longer follow anyone, and nobody follows you." }
-                li { "Your profile disappears, you can't log in again, and nobody can take your username." }
+                li { "your profile, your password and your e-mail address: you can't log in again" }
+                li { "your posts, your inbox, and what you follow, saved, hid or muted" }
+                li { "your stories and comments too, if you choose so below" }
+            }
+            h2 { "Kept" }
+            ul {
+                li { "your stories and comments otherwise, without your name" }
+                li { "your votes, without your name, and replies of others to you" }
+                li { "your username: nobody else can take it" }
+                li { "what the moderation log says about you, for " a href="/about#retention" { "as long as it keeps names" } }
             }
         }
-        form.form.narrow method="post" action="/settings/deactivate" {
+        form.form.narrow method="post" action=(LEAVE) {
             (frame.signed_fields())
             (whose_password(&frame))
             (choice("writings", "Your stories and comments", WRITINGS.into_iter(), "keep"))
             p.hint { "Erasing takes up to an hour. Replies of others stay." }
             (password.required().password())
-            button.button.grave { "Deactivate my account" }
+            button.button.grave { "Delete my account" }
         }
         p { a.action href=(ACCOUNT_SETTINGS) { "Keep my account" } }
     };
-    Ok(frame.page("Deactivate your account", &content))
+    Ok(frame.page(HEADING, &content))
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
@@ -65,12 +79,12 @@ pub async fn deactivate(
 pub async fn deactivated(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_active = frame.viewer.is_some();
-    let heading = if is_active { "Your account is active" } else { "Deactivated accounts" };
+    let heading = if is_active { "Your account is active" } else { "Deleted accounts" };
     let content = html! {
         h1 { (heading) }
         @if !is_active {
             p {
-                "You are logged out. If you have deactivated your account, nobody can log in to it any more, and its \
+                "You are logged out. If you have deleted your account, nobody can log in to it any more, and its \
                  profile is gone. Thank you for your time here."
             }
         }

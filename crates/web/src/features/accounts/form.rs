@@ -115,6 +115,8 @@ form! {
         pub sort_comments: Option<CommentOrder> = choice("it must be score, newest or oldest"), values::CommentOrder, required = false;
         /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
         pub show_hidden: Option<bool> = switch, values::Switch, required = false;
+        /// Whether `/welcome` asks a member without an e-mail address for one no more; missing to keep the setting.
+        pub no_email: Option<bool> = switch, values::Switch, required = false;
         /// The colours of pages; missing to keep the setting.
         pub theme: Option<Theme> = choice("it must be device, light or dark"), values::Theme, required = false;
         /// The size of text on pages; missing to keep the setting.
@@ -150,6 +152,7 @@ pub fn profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
             mail_replies: form.mail_replies,
             sort_comments: form.sort_comments,
             show_hidden: form.show_hidden,
+            no_email: form.no_email,
             theme: form.theme,
             text_size: form.text_size,
         },

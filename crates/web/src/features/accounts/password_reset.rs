@@ -4,6 +4,7 @@ use super::form::ResetRequest;
 use super::settings::new_password_field;
 use crate::App;
 use crate::error::RequestError;
+use crate::features::guide::about::contact_link;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
@@ -38,7 +39,7 @@ pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Mar
                 button.button { "Send the link" }
             }
         } @else {
-            p.notice { "This site can't send mail. Ask its administrator for a new password." }
+            p.notice { "This site can't send mail. Ask " (helper(&frame)) " for a new password." }
         }
     };
     Ok(frame.page(HEADING, &content))
@@ -52,14 +53,25 @@ pub async fn request(
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     send_reset_link(&app, fields.read()?, address).await?;
+    let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
         h1 { "Check your mail" }
         p.notice role="status" {
             "If there is an account with this username and address, a link is on its way. \
              It works once, within an hour."
         }
+        p { "No mail? The account may have another address, or none. Then ask " (helper(&frame)) " for a new password." }
     };
-    Ok(Frame::anonymous(&app, &here).await.page(HEADING, &content))
+    Ok(frame.page(HEADING, &content))
+}
+
+/// The person to ask for help.
+fn helper(frame: &Frame<'_>) -> Markup {
+    let contact = &frame.site().contact;
+    html! {
+        @if contact.is_empty() { "one of the " a href="/moderators" { "administrators" } }
+        @else { a href=(contact_link(contact)) { (contact) } }
+    }
 }
 
 fn password_form(frame: &Frame<'_>, username: &str) -> Markup {

@@ -84,6 +84,8 @@ struct RegisterPage<'a> {
     /// The token of the link for the first administrator.
     token: Option<&'a WelcomeToken>,
     facts: &'a SignupFacts,
+    /// Whether the site sends mail.
+    has_mail: bool,
 }
 
 impl RegisterPage<'_> {
@@ -140,7 +142,7 @@ impl RegisterPage<'_> {
                 (self.invitation(mode))
                 (username.input())
                 (password.password())
-                @if confirms || applies { (email_field(confirms)) }
+                @if confirms || applies || self.has_mail { (email_field(confirms, applies)) }
                 @if applies { (application_field()) }
                 @if !is_invited && !self.facts.is_administrator { (question(frame)) }
                 button.button { (button) }
@@ -182,11 +184,14 @@ impl RegisterPage<'_> {
     }
 }
 
-fn email_field(is_required: bool) -> Markup {
-    let hint = if is_required {
-        html! { "Never shown. You can write here once you open the link we mail you." }
-    } else {
-        html! { "Optional, never shown. We'll use it to answer your application." }
+/// Why somebody may enter an e-mail address who need not.
+pub const WHY_EMAIL: &str = "To reset your password; never shown.";
+
+fn email_field(is_required: bool, applies: bool) -> Markup {
+    let hint = html! {
+        @if is_required { "Never shown. You can write here once you open the link we mail you." }
+        @else if applies { "Optional, never shown. We'll use it to answer your application." }
+        @else { "Optional. " (WHY_EMAIL) }
     };
     let field = Field::new("email", "E-mail address").hint(hint);
     let field = field.with("inputmode", "email").with("autocomplete", "email").exact();
@@ -234,7 +239,8 @@ async fn shown(
     let mut facts = signup::facts(&mut visit, brought).await?;
     facts.is_invitation_invalid = !is_again && (facts.is_invitation_invalid || is_unreadable);
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts };
+    let has_mail = app.mailer.is_some();
+    let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts, has_mail };
     Ok(page.render(&frame))
 }
 
@@ -349,7 +355,7 @@ mod tests {
             rules.accounts.signup = mode;
             let parts = (frame.settings, &rules, frame.caches);
             let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
-            RegisterPage { invitation: "<i>", wanted: &wanted, token: None, facts }
+            RegisterPage { invitation: "<i>", wanted: &wanted, token: None, facts, has_mail: false }
                 .render(&frame)
                 .into_string()
         })

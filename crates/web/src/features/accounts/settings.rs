@@ -3,12 +3,13 @@
 
 use super::confirm_email::{reminder, state_of_mail};
 use super::form::{profile_change, whole_profile_change};
+use super::register::WHY_EMAIL;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::second_factors::whose_password;
 use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{
-    ACCOUNT_SETTINGS, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, profile_address,
+    ACCOUNT_SETTINGS, LEAVE, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, profile_address,
 };
 use crate::markup::fields::{Field, select};
 use crate::markup::frame::Frame;
@@ -47,6 +48,31 @@ pub(super) fn profile_editor(frame: &Frame<'_>, user: &User) -> Markup {
                 (current_password_field("Needed only to change your e-mail address or your password."))
             }
             button.button { "Save" }
+        }
+    }
+}
+
+/// Asks a member who has no e-mail address for one, until they have entered it or put the question away.
+pub fn email_request(frame: &Frame<'_>) -> Markup {
+    let asked = frame.viewer.filter(|viewer| viewer.typed_email().is_empty() && !viewer.preferences.no_email);
+    html! {
+        @if asked.is_some_and(|viewer| !viewer.unconfirmed || !frame.rules.accounts.confirm_email) {
+            section.notice aria-labelledby="email-heading" {
+                h2 #email-heading { "Do you want to add an e-mail address?" }
+                form.form.narrow method="post" action=(MAIL_SETTINGS) {
+                    (frame.signed_fields())
+                    input type="hidden" name="next" value="/welcome";
+                    (Field::new("email", "E-mail address").hint(html! { (WHY_EMAIL) }).with("inputmode", "email")
+                        .with("autocomplete", "email").required().exact().input())
+                    (current_password_field(""))
+                    button.button { "Add the address" }
+                }
+                form method="post" action=(MAIL_SETTINGS) {
+                    (frame.signed_fields())
+                    input type="hidden" name="next" value="/welcome";
+                    button.button.quiet.small name="no_email" value="1" { "Don't ask again" }
+                }
+            }
         }
     }
 }
@@ -142,7 +168,9 @@ impl Tab {
             Self::Reading => {
                 &["theme", "text_size", "sort_comments", "show_hidden", "show_hidden_shown", "shortcuts"]
             }
-            Self::Mail => &["email", "current_password", "mail_replies", "mail_replies_shown", "digest"],
+            Self::Mail => {
+                &["email", "current_password", "mail_replies", "mail_replies_shown", "digest", "no_email"]
+            }
             Self::Account => &["password", "current_password"],
         }
     }
@@ -200,7 +228,7 @@ fn profile_fields(frame: &Frame<'_>, user: &User) -> Markup {
         (fullname.with("autocomplete", "name").input())
         (Field::new("about", "About you").value(&user.about).text_area())
         @if frame.rules.features.timelines {
-            (choice("tweet_news", user.tweet_news, "Announce the stories I submit to my followers"))
+            (choice("tweet_news", user.tweet_news, "Show stories I submit in my followers' timelines"))
         }
         @if frame.settings.gravatars {
             (choice("gravatar", user.gravatar, "Show my picture from gravatar.com"))
@@ -255,7 +283,7 @@ fn reading_fields(preferences: Preferences) -> Markup {
             (CommentOrder::Newest.name(), "Newest first"),
             (CommentOrder::Oldest.name(), "Oldest first"),
         ]))
-        (choice("show_hidden", preferences.show_hidden, "Show what readers' flags have hidden"))
+        (choice("show_hidden", preferences.show_hidden, "Show items hidden by flags"))
         (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts.name(), &[
             (Shortcuts::On.name(), "Single keys, such as j and k"),
             (Shortcuts::Modifier.name(), "Only together with the Alt key"),
@@ -277,8 +305,8 @@ fn more_of_account() -> Markup {
             "You can " a href="/api/export" { "export all your data" }
             ": a zip file with a page for you and the same data for programs."
         }
-        h2 { "Leaving" }
-        p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
+        h2 { "Delete your account" }
+        p { "You can " a href=(LEAVE) { "leave this site" } ". The page says what is deleted and what is kept." }
     }
 }
 
@@ -307,9 +335,11 @@ pub async fn change_password() -> Redirect {
     Redirect::to("/settings/account#password")
 }
 
-/// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret.
+/// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret; `next` where the form is on
+/// another page.
 pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let (tab, address, _) = Tab::at(&here);
+    let next = form.fields.get("next").map(LocalPath::parse);
     let own = form.fields.only(tab.fields());
     let read = || {
         if tab == Tab::Account {
@@ -318,7 +348,10 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
         profile_change(&own)
     };
     let session = change_profile(&app, &form, read).await?;
-    let saved = tab.saved().redirect_anew(&app, form.user.id, address).await?;
+    let saved = tab
+        .saved()
+        .redirect_anew(&app, form.user.id, next.as_ref().map_or(address, LocalPath::as_str))
+        .await?;
     Ok(with_session(&app, session, saved))
 }
 

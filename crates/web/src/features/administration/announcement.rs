@@ -137,7 +137,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .then(LONG, |_, ()| PAGE.to_owned()),
         Action::setting(
             "/announcement/dismiss",
-            "Stop showing an announcement to the member.",
+            "Dismiss an announcement: it is not shown to the member any more.",
             |app, by, form: &DismissForm| {
                 Box::pin(announcing::dismiss(&app.site, by.user, Timestamp(form.made)))
             },

@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 use crate::features::accounts::register::ways_in;
-use crate::markup::addresses::FEEDS;
+use crate::markup::addresses::{FEEDS, LEAVE};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::page::Page;
@@ -84,7 +84,8 @@ pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Re
 }
 
 /// The address of a link to an e-mail address, or to a page.
-fn contact_link(contact: &str) -> String {
+/// The address of a contact: a page, or a mail address.
+pub fn contact_link(contact: &str) -> String {
     if contact.contains("://") { contact.to_owned() } else { format!("mailto:{contact}") }
 }
 
@@ -106,7 +107,7 @@ fn privacy(rules: &Rules) -> Markup {
         }
         p {
             "When you are logged in, you can " a href="/api/export" { "export all your data" } " and "
-            a href="/settings/deactivate" { "deactivate your account" } "."
+            a href=(LEAVE) { "delete your account" } "."
         }
         (retention(rules))
         (addresses(&rules.moderation))

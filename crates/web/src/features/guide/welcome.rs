@@ -8,6 +8,7 @@ use crate::features::accounts::confirm_email::reminder;
 use crate::features::accounts::first_administrator;
 use crate::features::accounts::form::welcome_token;
 use crate::features::accounts::register::ways_in;
+use crate::features::accounts::settings::email_request;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
 use crate::request::form::{Fields, Next};
@@ -129,13 +130,14 @@ pub async fn welcome(
 }
 
 /// The page for somebody who came from `next`; for administrators with the steps that are left on a new site, which was asked
-/// for by this host.
-fn shown(frame: &Frame<'_>, next: &LocalPath, steps: FirstSteps, host: &str) -> Markup {
+/// for by this host. `has_mail` says whether the site sends mail.
+fn shown(frame: &Frame<'_>, next: &LocalPath, steps: FirstSteps, (host, has_mail): (&str, bool)) -> Markup {
     let site = frame.site();
     let content = html! {
         div.prose {
             h1 { "Welcome to " (site.name) }
             (reminder(frame))
+            @if has_mail { (email_request(frame)) }
             @if next.as_str() != "/" { p { a.action href=(next) { "Back to what you were reading" } } }
             @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
             @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) { (checklist(frame, steps, host)) }
@@ -161,7 +163,7 @@ async fn greet(
     let steps = if is_admin { administration::first_steps(&mut visit).await? } else { FirstSteps::default() };
     let frame = Frame::of(app, &mut visit, here).await?;
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    Ok(shown(&frame, next, steps, host))
+    Ok(shown(&frame, next, steps, (host, app.mailer.is_some())))
 }
 
 #[cfg(test)]
@@ -172,7 +174,7 @@ mod tests {
     fn page(flags: &str, steps: FirstSteps, host: &str) -> String {
         let alice = user("1", "alice", flags);
         let next = LocalPath::parse("/news/1");
-        framed(Some(&alice), |frame| super::shown(frame, &next, steps, host)).into_string()
+        framed(Some(&alice), |frame| super::shown(frame, &next, steps, (host, false))).into_string()
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &AppealAnswe
         site.name,
         site.link("/moderations")
     );
-    (format!("Your appeal at {}", site.name), body)
+    (format!("Your appeal at {}", site.name), with_note(body))
 }
 
 /// The subject and the text of an answer of the moderators to somebody who cannot log in.
@@ -51,7 +51,7 @@ pub fn moderators_answer(site: &SiteSettings, member: &User, text: &str) -> (Str
         quoted(text),
         site.link("/login")
     );
-    (format!("Your message to the moderators of {}", site.name), body)
+    (format!("Your message to the moderators of {}", site.name), with_note(body))
 }
 
 /// An entry of an inbox to mail.
@@ -71,7 +71,7 @@ impl EntryLetter {
             || format!("Your inbox: {}", site.link("/inbox")),
             |address| format!("Read it and reply: {}", site.link(&address)),
         );
-        let body = format!("{what}:\n\n{text}\n\n{read}\n{}", self.foot(site, &unsubscribe));
+        let body = with_note(format!("{what}:\n\n{text}\n\n{read}\n")) + &self.foot(site, &unsubscribe);
         let thread = self.entry.place.id.comment();
         let thread = thread.map(|address| message_id(site, &format!("story.{}", address.news)));
         Letter {
@@ -126,6 +126,14 @@ fn quoted(text: &str) -> String {
         None => unlinked(&text),
         Some((end, _)) => format!("{}…", unlinked(text.get(..end).unwrap_or_default())),
     }
+}
+
+/// The mail, which says once that [`unlinked`] has changed links in it, if it has.
+fn with_note(mut body: String) -> String {
+    if ["[.]", "[:]", "[@]", r"[\]"].iter().any(|bracketed| body.contains(bracketed)) {
+        body.push_str("\n(Links that people typed are shown but not active.)\n");
+    }
+    body
 }
 
 /// A text of which no mail program makes links: `https://news.example` becomes
@@ -208,7 +216,7 @@ pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubs
             stories.iter().for_each(|story| write_story(&mut body, site, story));
         }
     }
-    body.push_str(&foot(site, &digest.user, MailKind::Digest, &unsubscribe));
+    let body = with_note(body) + &foot(site, &digest.user, MailKind::Digest, &unsubscribe);
     Letter {
         to: digest.user.email.clone(),
         subject: format!("The best stories {period} ({})", site.name),

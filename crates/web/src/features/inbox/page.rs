@@ -460,7 +460,7 @@ mod tests {
             ("id=reply:1-2&until=reply:1-3", "until"),
             ("until=reply:1-3", "id"),
         ] {
-            let message = marking(wrong).unwrap_err().message();
+            let message = marking(wrong).unwrap_err().message_for_program();
             assert!(message.starts_with(&format!("The field {field} is wrong")), "{wrong}: {message}");
         }
     }

@@ -29,7 +29,7 @@ const HEADING: &str = "Appeal";
 /// The form of an appeal, for somebody in a session, or for a stranger, who also enters what a login takes.
 fn appeal_form(frame: &Frame<'_>, id: ModerationId, stranger: Option<Stranger<'_>>) -> Markup {
     let most = MAX_APPEAL.to_string();
-    let text = Field::new("text", "What should be looked at again, and why?").required();
+    let text = Field::new("text", "What should we reconsider, and why?").required();
     let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
         "You can appeal against a decision once. Another moderator will read what you write."
     });

@@ -199,7 +199,7 @@ form! {
         pub action: Deed = deed, values::DirectoryAction;
         /// Why; the text of a note.
         pub reason: Reason = valid(Reason::parse), values::Reason;
-        /// How long a ban or a silence lasts; 0 or missing for ever.
+        /// How long a ban or a silence lasts; 0 or missing for permanent.
         pub hours: Hours = hours, values::Hours, required = false;
         /// `1` to also remove all that those who are banned have posted.
         pub remove: bool = removes, values::Switch, required = false;

@@ -133,12 +133,13 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
         "Anything that helps moderators decide."
     };
     html! {
-        p {
-            "A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."
-        }
-        form.form method="post" action="/flag" {
+        // The script opens it below the thing.
+        form.form method="post" action="/flag" data-flag="/api/flag" {
             (thing_fields(frame, thing))
             (frame.form_page())
+            p {
+                "A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."
+            }
             fieldset.choices {
                 legend { "Why?" }
                 @for reason in reasons {
@@ -149,7 +150,7 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
                 }
             }
             (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
-            div { button.button { "Flag" } }
+            div.buttons { button.button { "Flag this " (noun(thing)) } }
         }
     }
 }
@@ -188,7 +189,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/flag",
-            "Flag a story, a comment, a tweet or a person for moderators.",
+            "Flag something for moderators: a story, a comment, a post or a person.",
             |app, by, form: &FlagForm| {
                 Box::pin(async move {
                     let flagging = Flagging { reason: form.reason, note: form.note.clone() };

@@ -28,7 +28,7 @@ form! {
         pub id: Thing = |fields: &Fields, _| thing(fields), values::ThingId;
         /// Why. Everybody can read it in the log, except for a note. `keep` and `approve` need none.
         pub reason: Reason = reason_of_action, values::Reason, required = false;
-        /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever. How long `stop_signups` and
+        /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for permanent. How long `stop_signups` and
         /// `hold_young` last; at least 1, and at most 168.
         pub hours: Hours = hours, values::Hours, required = false;
         /// For `hold_young`, the age in hours below which an account is young.
@@ -86,7 +86,7 @@ fn posts(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
     if fields.get(name).is_none() { Ok(!is_box) } else { switch(fields, name) }
 }
 
-/// How long something lasts: 0, or nothing, is forever.
+/// How long something lasts: 0, or nothing, is permanent.
 pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours, RequestError> {
     let given = fields.get(name).filter(|text| !text.trim().is_empty());
     given.map_or(Ok(None), parse_hours).map_err(|_| {

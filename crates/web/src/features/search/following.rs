@@ -52,7 +52,7 @@ pub enum FollowError {
 }
 
 impl FollowError {
-    /// The fault of the search itself. A store that is away is a condition of its own.
+    /// The fault of the search itself. An unreachable store is a condition of its own.
     fn fault(&self) -> Option<String> {
         match self {
             Self::Store(Error::Store(KeyspaceError::Unavailable(_))) => None,
@@ -109,7 +109,7 @@ async fn open(app: &App) -> Arc<Searching> {
 /// Whether an index has words of another store, which it would tell until the new one is made.
 async fn is_of_another_store(app: &App, searching: &Searching) -> bool {
     let progress = searching.index.progress().unwrap_or_default();
-    // While the store is away, nothing is found anyway.
+    // While the store is unreachable, nothing is found anyway.
     let store = changes::store_number(&app.site).await.unwrap_or_else(|_| progress.store.clone());
     progress != Progress::default() && progress.store != store
 }

@@ -219,16 +219,16 @@ fn search_box(query: &SearchQuery) -> Markup {
 
 /// Examples of the language with what they find.
 const TIPS: [(&str, &str); 10] = [
-    ("rust async", "has both words, in any form"),
-    ("\"exact phrase\"", "has these words in this order"),
-    ("rust OR go", "has one of the words"),
-    ("-crypto", "does not have the word"),
-    ("data*", "has a word that begins with data (at most eight such words)"),
-    ("title:kernel", "has the word in the title"),
-    ("by:alice", "is by this person"),
-    ("site:lwn.net topic:rust", "links to this site and is about this topic"),
-    ("votes:>10 comments:>=5", "has so many votes and comments"),
-    ("after:2026-01-01 age:<7d is:ask", "was posted then, and is a question. Also is:show, is:text, is:link"),
+    ("rust async", "both words, in any form"),
+    ("\"exact phrase\"", "these words in this order"),
+    ("rust OR go", "one of the words"),
+    ("-crypto", "without this word"),
+    ("data*", "a word that begins with data (at most eight such words)"),
+    ("title:kernel", "this word in the title"),
+    ("by:alice", "by this person"),
+    ("site:lwn.net topic:rust", "stories on this topic that link to this site"),
+    ("votes:>10 comments:>=5", "more than 10 votes and at least 5 comments"),
+    ("after:2026-01-01 age:<7d is:ask", "questions posted in that time. Also is:show, is:text, is:link"),
 ];
 
 /// The tabs, the order, and the results.

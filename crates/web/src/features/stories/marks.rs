@@ -112,7 +112,7 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/hide", "Hide a story in the caller's lists.", |app, by, form: &NewsIdForm| {
+        Action::setting("/hide", "Hide a story.", |app, by, form: &NewsIdForm| {
             Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
         })
         .then(SHORT.asking(LoginReason::Hide), list_saying_what_was_hidden),

@@ -5,11 +5,12 @@ use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{OUTSIDE, age};
-use crate::request::form::Fields;
+use crate::request::form::{FORM_PAGE, Fields};
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::articles::topics::TopicLine;
 use tidings_domain::found::Finding;
 use tidings_domain::news::item::News;
@@ -24,6 +25,9 @@ const TOGGLED_TOPIC: &str = "toggle_topic";
 
 /// The field with the story that somebody has seen and that is another than theirs.
 pub const OTHER_STORY: &str = "anyway";
+
+/// The parameter, and the field, with the URL that the form was opened for.
+pub const OPENED_FOR: &str = "u";
 
 /// The action of a button of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +137,8 @@ pub struct SubmissionPage<'a> {
     pub similar: &'a [Finding],
     /// The address of the form for a new story; see [`form_address`].
     pub form_address: String,
+    /// The URL that the page was opened for; empty if it was opened without one. Each has drafts of its own.
+    pub opened_for: String,
 }
 
 impl SubmissionPage<'_> {
@@ -156,16 +162,21 @@ impl SubmissionPage<'_> {
         let action = self.edited.map_or_else(|| "/submit".to_owned(), |id| format!("/editnews/{id}"));
         let id = self.edited.map_or_else(|| "-1".to_owned(), |id| id.to_string());
         html! {
-            form.form method="post" action=(action) data-submission {
+            form.form method="post" action=(action) data-submission data-now=(frame.now.0) {
                 input type="hidden" name="news_id" value=(id);
                 (frame.signed_fields())
+                @if !self.opened_for.is_empty() {
+                    input type="hidden" name=(OPENED_FOR) value=(self.opened_for);
+                    @let page = format!("/submit?{OPENED_FOR}={}", utf8_percent_encode(&self.opened_for, NON_ALPHANUMERIC));
+                    input type="hidden" name=(FORM_PAGE) value=(page);
+                }
                 @if let Notice::Likely(earlier) = &self.notice {
                     input type="hidden" name=(OTHER_STORY) value=(earlier.id);
                 }
                 // The Enter key presses the first button of a form.
                 button.hidden tabindex="-1" aria-hidden="true" {}
                 @let [title, url, text] = ["title", "url", "text"]
-                    .map(|field| draft_key(frame, &format!("story/{id}/{field}")));
+                    .map(|field| draft_key(frame, &format!("story/{id}/{field}/{}", self.opened_for)));
                 (self.url_field(frame, &url))
                 (self.title_field(frame, &title))
                 (self.text_field(&text))

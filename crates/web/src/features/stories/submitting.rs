@@ -3,7 +3,9 @@
 use super::form::{NewsIdForm, SubmissionForm};
 use super::item::news_list;
 use super::sending::{delete_news, fetch_title, submit_or_edit};
-use super::submission_form::{Notice, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address};
+use super::submission_form::{
+    Notice, OPENED_FOR, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address,
+};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::thread::title_link;
@@ -48,11 +50,12 @@ pub async fn submit_form(
     let page = SubmissionPage {
         typed: TypedStory {
             title: fields.text("t").to_owned(),
-            url: fields.text("u").to_owned(),
+            url: fields.text(OPENED_FOR).to_owned(),
             ..TypedStory::default()
         },
         offered: &offered,
         form_address: form_address(&app.settings.site, &headers),
+        opened_for: fields.text(OPENED_FOR).to_owned(),
         ..SubmissionPage::default()
     };
     Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
@@ -135,6 +138,7 @@ impl PostedForm {
             notice,
             similar: &similar,
             form_address: self.form_address,
+            opened_for: self.form.fields.text(OPENED_FOR).to_owned(),
         };
         Ok(page.render(&Frame::for_user(app, here, &self.form.user)).into_response())
     }

@@ -55,6 +55,8 @@ answer! {
         news_id?: NewsId, u64;
         /// Its title.
         title?: String, values::StoredTitle;
+        /// When it was submitted, in Unix seconds.
+        ctime?: u64;
     }
 }
 
@@ -64,6 +66,7 @@ pub async fn duplicate(
     Form(query): Form<DuplicateQuery>,
 ) -> Result<Json<DuplicateResponse>, RequestError> {
     let earlier = preparing::find_duplicate(&app.site, &query.url).await?;
+    let ctime = earlier.as_ref().map(|news| news.ctime.0);
     let (news_id, title) = earlier.map(|news| (news.id, news.title)).unzip();
-    Ok(Json(DuplicateResponse { status: Status::Ok, url: query.url.to_string(), news_id, title }))
+    Ok(Json(DuplicateResponse { status: Status::Ok, url: query.url.to_string(), news_id, title, ctime }))
 }

@@ -137,7 +137,7 @@ pub async fn home(
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once("/tweet", "Post a tweet.", |app, by, form: &TweetForm| {
+        Action::once("/tweet", "Write a post.", |app, by, form: &TweetForm| {
             Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text))
         })
         .answering(async |_, tweet| Ok(TweetedResponse::from(tweet)))

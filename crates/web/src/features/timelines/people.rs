@@ -165,11 +165,11 @@ pub async fn people_of(
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/follow", "Follow a user.", |app, by, form: &FollowForm| {
+        Action::setting("/follow", "Follow a person.", |app, by, form: &FollowForm| {
             Box::pin(follows::follow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
         .then(SHORT.of(Wing::Timelines).asking(LoginReason::Follow), page_of_button),
-        Action::setting("/unfollow", "Unfollow a user.", |app, by, form: &FollowForm| {
+        Action::setting("/unfollow", "Unfollow a person.", |app, by, form: &FollowForm| {
             Box::pin(follows::unfollow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
         .then(SHORT.of(Wing::Timelines).asking(LoginReason::Follow), page_of_button),

@@ -264,7 +264,7 @@ values! {
     ThreadState = choice(["waiting", "answered", "closed"]);
     /// The text of an appeal against a decision.
     Appeal = text(1, limits::MAX_APPEAL);
-    /// A number of hours; 0 for ever.
+    /// A number of hours; 0 for permanent.
     Hours = whole(0, limits::MAX_HOURS);
     /// The age below which an account is young, in hours.
     YoungAge = whole(1, limits::MAX_YOUNG_HOURS);
