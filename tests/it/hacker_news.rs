@@ -297,13 +297,13 @@ async fn answers_can_be_pretty_and_shared_and_are_no_scripts(server: Server) {
 }
 
 /// An open stream.
-struct Events {
+pub struct Events {
     response: reqwest::Response,
     received: String,
 }
 
 impl Events {
-    async fn open(client: &Client, path: &str) -> Self {
+    pub async fn open(client: &Client, path: &str) -> Self {
         let request = client.request(Method::GET, path).header("accept", "text/event-stream");
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK, "{path}");
@@ -312,7 +312,7 @@ impl Events {
     }
 
     /// The next event and its data; `None` at the end.
-    async fn next(&mut self) -> Option<(String, Value)> {
+    pub async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some((event, rest)) = self.received.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
@@ -327,7 +327,7 @@ impl Events {
     }
 
     /// The data that the next event puts at the root.
-    async fn put(&mut self) -> Value {
+    pub async fn put(&mut self) -> Value {
         let (name, data) = self.next().await.expect("an event");
         assert_eq!((name.as_str(), &data["path"]), ("put", &json!("/")));
         data["data"].clone()

@@ -7,6 +7,7 @@ use tidings_web::router::routes;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::Community;
+use crate::hacker_news::Events;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::routes::filled;
@@ -165,6 +166,24 @@ async fn a_key_reads_as_its_member_and_ends_when_it_is_replaced(server: Server) 
     assert_eq!(read("/rss", &newer).await.status, StatusCode::UNAUTHORIZED);
     ok(alice.moderate("unban", ("user", "bob"), &[]).await);
     assert_eq!(read("/rss", &newer).await.status, StatusCode::OK);
+}
+
+#[in_memory(&MEMBERS)]
+async fn a_stream_tells_nothing_more_to_somebody_who_was_banned(server: Server) {
+    let Community { server, alice, bob } = Community::on(server).await;
+    let key = new_key(&bob).await;
+    let mut by_session = Events::open(&bob, "/v0/maxitem.json").await;
+    let mut by_key = Events::open(&server.visitor(), &format!("/v0/maxitem.json?key={key}")).await;
+    let mut of_alice = Events::open(&alice, "/v0/maxitem.json").await;
+    for stream in [&mut by_session, &mut by_key, &mut of_alice] {
+        stream.put().await;
+    }
+    ok(alice.moderate("ban", ("user", "bob"), &[]).await);
+    alice.submit_text("After the ban", "text").await;
+    of_alice.put().await;
+    for stream in [&mut by_session, &mut by_key] {
+        assert_eq!(stream.next().await, None);
+    }
 }
 
 #[in_memory(&MEMBERS)]

@@ -33,6 +33,8 @@ pub fn serve_existing_command(store: &str, settings: &[(&str, &str)]) -> Command
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
         .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
+        // A busy machine confirms a write late.
+        .env("TIDINGS_SERVER__STORE_TIMEOUT_SECONDS", "20")
         .env("TIDINGS_TRUST__DAYS", "0")
         .env("TIDINGS_TRUST__KARMA", "0")
         .envs(without_rates())

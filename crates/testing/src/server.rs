@@ -33,7 +33,9 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 17] = [
+const TEST_SETTINGS: [(&str, &str); 18] = [
+    // A busy machine confirms a write late.
+    ("server.store_timeout_seconds", "20"),
     // Only the tests of search need an index.
     ("search.enabled", "false"),
     // Most tests that count karma count the prices of Lamer News.

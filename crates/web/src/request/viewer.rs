@@ -29,7 +29,7 @@ impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let visit = visit_of(app, &parts.headers, &parts.extensions);
+        let visit = Sender::of(app, &parts.headers, &parts.extensions).visit(app);
         let is_action = parts.method == Method::POST && Route::of(&parts.extensions).is_call();
         let visit = if is_action { visit.only_acting() } else { visit };
         let visit = inbox::showing_badge(if opens_page(parts) { visit.opening_page() } else { visit });
@@ -40,23 +40,35 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
-/// The visit of a request: by the key of a member, if it was let in with one, else by its session.
-pub fn visit_of(app: &App, headers: &HeaderMap, extensions: &Extensions) -> Visit {
-    let (site, now) = (app.site.clone(), app.now());
-    match extensions.get::<ReadingKey>() {
-        Some(key) => Visit::by_key(site, now, key.clone()),
-        None => Visit::new(site, now, cookies::session_token(app, headers).as_deref()),
+/// The sender of a request, by the key of a member, if it was let in with one, else by its session.
+#[derive(Clone)]
+pub struct Sender {
+    /// The key.
+    pub key: Option<ReadingKey>,
+    token: Option<String>,
+}
+
+impl Sender {
+    /// That of a request.
+    pub fn of(app: &App, headers: &HeaderMap, extensions: &Extensions) -> Self {
+        Self { key: extensions.get().cloned(), token: cookies::session_token(app, headers) }
+    }
+
+    /// A visit of the sender, which begins now.
+    pub fn visit(&self, app: &App) -> Visit {
+        let (site, now) = (app.site.clone(), app.now());
+        match &self.key {
+            Some(key) => Visit::by_key(site, now, key.clone()),
+            None => Visit::new(site, now, self.token.as_deref()),
+        }
     }
 }
 
-/// The key with which a request was let in on a site that only members read.
-pub struct ByKey(pub Option<ReadingKey>);
-
-impl FromRequestParts<App> for ByKey {
+impl FromRequestParts<App> for Sender {
     type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, RequestError> {
-        Ok(Self(parts.extensions.get().cloned()))
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        Ok(Self::of(app, &parts.headers, &parts.extensions))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::request::viewer::visit_of;
+use crate::request::viewer::Sender;
 use crate::route::Route;
 use crate::server::headers::{KEY_PARAMETER, PRIVATE};
 use axum::extract::Request;
@@ -40,7 +40,7 @@ pub async fn admit(
     if let Some(key) = key_of(request.uri()).filter(|_| route.takes_key) {
         request.extensions_mut().insert(key);
     }
-    visit_of(app, request.headers(), request.extensions()).demand(route.access).await?;
+    Sender::of(app, request.headers(), request.extensions()).visit(app).demand(route.access).await?;
     Ok(Some(ForMember))
 }
 

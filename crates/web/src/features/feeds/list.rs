@@ -12,7 +12,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
 use crate::request::local_path::{LocalPath, add_parameter};
-use crate::request::viewer::{ByKey, SignedFields};
+use crate::request::viewer::{Sender, SignedFields};
 use crate::server::headers::KEY_PARAMETER;
 use crate::settings::SiteSettings;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -187,7 +187,7 @@ fn own(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
 }
 
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
-pub async fn opml(app: App, ByKey(key): ByKey) -> Result<impl IntoResponse, RequestError> {
+pub async fn opml(app: App, Sender { key, .. }: Sender) -> Result<impl IntoResponse, RequestError> {
     let mut visit = app.visitor();
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -199,7 +199,7 @@ pub async fn opml(app: App, ByKey(key): ByKey) -> Result<impl IntoResponse, Requ
 /// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
 pub async fn following(
     Page { app, mut visit, user, .. }: Page<Member>,
-    ByKey(key): ByKey,
+    Sender { key, .. }: Sender,
 ) -> Result<impl IntoResponse, RequestError> {
     let reader = visit.reader().await?;
     let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);

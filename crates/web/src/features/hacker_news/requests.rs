@@ -10,7 +10,7 @@ use crate::request::cookies;
 use crate::request::form::Fields;
 use crate::request::path::PathOf;
 use crate::request::response_cache::{entity_tag, has_current_version, wants_events};
-use crate::request::viewer::ClientAddress;
+use crate::request::viewer::{ClientAddress, Sender};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -29,6 +29,7 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
 /// A request for something.
 pub struct Asked {
     address: IpAddr,
+    sender: Sender,
     headers: HeaderMap,
     /// Whether the answer is written for people.
     is_pretty: bool,
@@ -40,12 +41,13 @@ impl FromRequest<App> for Asked {
     async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let (mut parts, body) = request.into_parts();
         let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
+        let sender = Sender::of(app, &parts.headers, &parts.extensions);
         let headers = parts.headers.clone();
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         if fields.get("callback").is_some() {
             return Err(RequestError::field("callback", "this site does not wrap its answers in scripts"));
         }
-        Ok(Self { address, headers, is_pretty: fields.get("print") == Some("pretty") })
+        Ok(Self { address, sender, headers, is_pretty: fields.get("print") == Some("pretty") })
     }
 }
 
@@ -71,9 +73,9 @@ pub async fn file(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Resul
 
 impl Asked {
     async fn answer(self, app: App, resource: Resource) -> Result<Response, RequestError> {
-        let Self { address, headers, is_pretty } = self;
+        let Self { address, sender, headers, is_pretty } = self;
         if wants_events(&headers) {
-            return stream::open(app, resource, address).await;
+            return stream::open(app, resource, (address, sender)).await;
         }
         let body = written(&resource.read(&app).await?, is_pretty)?;
         let tag = entity_tag(body.as_bytes());

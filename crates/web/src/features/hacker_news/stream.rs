@@ -11,11 +11,13 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::timelines::live::{UNBUFFERED, VisitorStream};
 use crate::limits::{EVENTS_EVERY, EVENTS_KEEP_ALIVE, STREAM_LIFETIME};
+use crate::request::viewer::Sender;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use std::convert::Infallible;
 use std::net::IpAddr;
+use tidings_domain::accounts::access::Access;
 use tidings_keyspace::ReadSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 
@@ -29,7 +31,11 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
 ///
 /// # Errors
 /// [`RequestError::TooManyStreams`], or the store's.
-pub(super) async fn open(app: App, resource: Resource, from: IpAddr) -> Result<Response, RequestError> {
+pub(super) async fn open(
+    app: App,
+    resource: Resource,
+    (from, sender): (IpAddr, Sender),
+) -> Result<Response, RequestError> {
     let open = app.live.open_for_visitor(&app, from)?;
     let (json, reads) = read(&app, &resource).await?;
     let ends = Instant::now() + STREAM_LIFETIME;
@@ -37,6 +43,7 @@ pub(super) async fn open(app: App, resource: Resource, from: IpAddr) -> Result<R
     let watched = Watched {
         app,
         resource,
+        sender,
         open,
         json,
         reads,
@@ -72,6 +79,7 @@ fn put(json: &str) -> Event {
 struct Watched {
     app: App,
     resource: Resource,
+    sender: Sender,
     open: VisitorStream,
     /// The content that was sent last.
     json: String,
@@ -98,6 +106,8 @@ impl Watched {
                 _ = self.looks.tick() => {}
             }
             if self.has_changed().await {
+                // On a site that only members read, they may have been banned meanwhile.
+                self.sender.visit(&self.app).demand(Access::Readers).await.ok()?;
                 return Some(put(&self.json));
             }
         }
