@@ -139,8 +139,8 @@ fn key_section(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
         h2 #key { "Your key" }
         @if let Some(key) = key {
             p.notice role="status" {
-                "This is your key: " code { (key.expose()) } " The addresses below have it now. Copy them to your feed reader: \
-                 the key isn’t shown again."
+                "Your key is " code { (key.expose()) } ". It is in the addresses below. Copy them to your feed reader now: the key \
+                 isn’t shown again."
             }
         }
         p {

@@ -79,6 +79,7 @@ pub(super) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage
     let content = html! {
         h1 { (HEADING) }
         (wanted.notice(HEADING))
+        @if frame.is_shut() { p { "Only members can read " (frame.site().name) "." } }
         form.form.narrow method="post" action="/login" {
             (wanted.fields())
             (username.input())
