@@ -178,6 +178,9 @@ document.addEventListener("click", (event) => {
   openInPlace(link);
 });
 
+// The menu that a link is in. Comments are in elements that open, too.
+const menuOf = (link) => link.closest("details:is(.menu, .row-tools)");
+
 // Where a form opens: below the text, or below the line of a story.
 function placeOf(link) {
   const item = link.closest("[data-item]");
@@ -201,7 +204,7 @@ async function openInPlace(link) {
   }
   opening.form = form;
   const place = placeOf(link);
-  const menu = link.closest("details");
+  const menu = menuOf(link);
   if (menu) menu.open = false;
   if (link.pathname.startsWith("/editcomment/")) {
     // The form has the text.
@@ -257,7 +260,7 @@ function closeForm() {
   closing.form.remove();
   if (closing.hidden) closing.hidden.hidden = false;
   markDraft(closing.link);
-  (closing.link.closest("details")?.querySelector("summary") ?? closing.link).focus();
+  (menuOf(closing.link)?.querySelector("summary") ?? closing.link).focus();
 }
 
 // Says something beside a link, so that screen readers hear it.
