@@ -31,6 +31,7 @@ use tidings_domain::Site;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::{Changeable, Moment, Timestamp};
 use tidings_keyspace::EngineClock;
+use url::Url;
 
 /// Everything that a request handler needs. Cheap to clone.
 #[derive(Clone)]
@@ -107,6 +108,11 @@ impl App {
     /// A visit without a session, which begins now.
     pub fn visitor(&self) -> Visit {
         Visit::new(self.site.clone(), self.now(), None)
+    }
+
+    /// The hub that is told when feeds change; `None` on a site that only members read.
+    pub fn hub(&self) -> Option<&Url> {
+        self.settings.hub.as_ref().filter(|_| !self.site.is_for_members())
     }
 
     /// The time now, in milliseconds.

@@ -5,7 +5,7 @@ use crate::values::identity::{IdentityError, parse_address};
 use crate::values::text::{is_visible, line_or_nothing, lines};
 use crate::values::{
     AccountRules, Choice, Colour, Email, MAX_SIGNUP_ANSWERS, MAX_SIGNUP_QUESTION, MAX_SITE_DESCRIPTION,
-    MAX_SITE_NAME, MAX_SITE_TEXT, Rules, SignupAnswers, SignupMode,
+    MAX_SITE_NAME, MAX_SITE_TEXT, Rules, SignupAnswers, SignupMode, SiteReaders,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,6 +52,8 @@ pub const DEFAULT_ACCENT: &str = "#0b6e6a";
 pub const CONTACT: &str = "contact";
 /// The field that says who may sign up.
 pub const SIGNUP: &str = "signup";
+/// The field that says who may read the site.
+pub const READERS: &str = "readers";
 /// The field with the question for people who sign up.
 pub const QUESTION: &str = "signup_question";
 /// The field with the answers to it.
@@ -62,7 +64,7 @@ pub const ABOUT: &str = "about";
 pub const RULES: &str = "rules";
 
 /// All of them, in the order of the form.
-pub static SITE_SETTINGS: [SiteSetting; 9] = [
+pub static SITE_SETTINGS: [SiteSetting; 10] = [
     SiteSetting {
         field: NAME,
         setting: "site.name",
@@ -97,6 +99,17 @@ pub static SITE_SETTINGS: [SiteSetting; 9] = [
         hint: "An e-mail address or the address of a page, for people who need help. Shown on the About page.",
         control: Control::Line,
         parse: parse_contact,
+    },
+    SiteSetting {
+        field: READERS,
+        setting: "site.readers",
+        label: "Readers",
+        hint: "Who can read the site. Members only: nobody else sees a word of it, and feed readers need a key.",
+        control: Control::Choice(&[("everyone", "Everyone"), ("members", "Members only")]),
+        parse: |text| match text {
+            "" => Ok(String::new()),
+            text => SiteReaders::parse(text).map(|readers| readers.to_string()).ok_or(IdentityError::Choice),
+        },
     },
     SiteSetting {
         field: SIGNUP,
@@ -202,6 +215,11 @@ impl SiteTexts {
     /// The same, unless the configuration gives this setting.
     pub fn in_force(&self, rules: &Rules, field: &str) -> Option<&str> {
         self.get(field).filter(|_| given_by(rules, field).is_none())
+    }
+
+    /// Who may read the site.
+    pub fn readers(&self, rules: &Rules) -> SiteReaders {
+        self.in_force(rules, READERS).and_then(SiteReaders::parse).unwrap_or(rules.site.readers)
     }
 
     /// The rules for signing up.

@@ -52,7 +52,7 @@ fn answer(app: &App, site: &SiteSettings, format: FeedFormat, feed: &Feed) -> Re
         FeedFormat::Rss => "application/rss+xml; charset=utf-8",
     };
     let headers = if feed.kind.is_private() { private_headers(content_type) } else { headers(content_type) };
-    let hub = app.settings.hub.as_ref().filter(|_| feed.kind.is_announced());
+    let hub = app.hub().filter(|_| feed.kind.is_announced());
     let document = writers::document(site, feed, format, hub);
     let tag = weak_entity_tag(document.as_bytes());
     let address = format!("{}{}", feed.kind.path(format), feed.here);

@@ -133,9 +133,14 @@ impl<'a> Frame<'a> {
         &self.brand.site
     }
 
+    /// Whether only members read the site.
+    pub fn is_for_members(&self) -> bool {
+        self.brand.texts.readers(self.rules) == SiteReaders::Members
+    }
+
     /// Whether nobody is logged in, on a site that only members read.
     pub fn is_shut(&self) -> bool {
-        self.viewer.is_none() && self.rules.site.readers == SiteReaders::Members
+        self.viewer.is_none() && self.is_for_members()
     }
 
     /// Where links to other sites open.

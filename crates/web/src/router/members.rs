@@ -13,6 +13,7 @@ use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::response::Response;
 use tidings_domain::accounts::access::Access;
 use tidings_domain::accounts::reading_key::ReadingKey;
+use tidings_domain::values::SiteReaders;
 use url::form_urlencoded;
 
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -24,7 +25,8 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 pub struct ForMember;
 
 /// Lets a request in, or refuses it. A program is known by the key of its member, where its route takes one, and its visit
-/// is that member's. Rounds: none on a site for everyone; else those that recognise the viewer.
+/// is that member's. Rounds: those of [`Site::readers`](tidings_domain::Site::readers); on a site for members, also those that
+/// recognise the viewer.
 ///
 /// # Errors
 /// [`Refusal::MembersOnly`](tidings_domain::Refusal::MembersOnly),
@@ -34,7 +36,7 @@ pub async fn admit(
     route: &Route,
     request: &mut Request,
 ) -> Result<Option<ForMember>, RequestError> {
-    if route.access == Access::Everyone || !app.site.is_for_members() {
+    if route.access == Access::Everyone || app.site.readers(app.now()).await == SiteReaders::Everyone {
         return Ok(None);
     }
     if let Some(key) = key_of(request.uri()).filter(|_| route.takes_key) {

@@ -56,7 +56,7 @@ async fn state_of(app: &App) -> Result<HubState, Error> {
 /// Notes what has changed, and tells the hub if that is due. Rounds: none without a hub; else those of `state_of`, at
 /// most 10 more with changes, and 5 with feeds that are due.
 pub async fn look(app: &App) -> Result<(), Error> {
-    let Some(hub) = &app.settings.hub else { return Ok(()) };
+    let Some(hub) = app.hub() else { return Ok(()) };
     let mut state = state_of(app).await?;
     let Some(place) = state.place else {
         // Changes from before the site had a hub are not new.

@@ -23,7 +23,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topics;
 use tidings_domain::timelines::follows::{Side, people};
-use tidings_domain::values::{SiteReaders, Topic, TopicChoice, Window};
+use tidings_domain::values::{Topic, TopicChoice, Window};
 
 /// The lists of feeds in OPML.
 const OPML: &str = "/feeds.opml";
@@ -122,7 +122,7 @@ fn with_key(address: &str, key: Option<&ReadingKey>) -> String {
 
 /// The key for programs on a site that only members read, with the buttons that change it.
 fn key_section(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
-    let Some(viewer) = frame.viewer.filter(|_| frame.rules.site.readers == SiteReaders::Members) else {
+    let Some(viewer) = frame.viewer.filter(|_| frame.is_for_members()) else {
         return html! {};
     };
     let button = |change: &str, name: &str| {

@@ -11,9 +11,7 @@ use maud::{Markup, html};
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
 use tidings_domain::values::words::{every, grouped, span};
-use tidings_domain::values::{
-    LimitRules, MAX_PINNED, ModerationRules, RankingRules, Rules, SESSION_SECONDS, SiteReaders,
-};
+use tidings_domain::values::{LimitRules, MAX_PINNED, ModerationRules, RankingRules, Rules, SESSION_SECONDS};
 use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -42,8 +40,7 @@ pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Re
     if is_shut {
         return Ok(frame.page("About", &html! { div.prose { (head) (contact) } }));
     }
-    let is_for_members = frame.rules.site.readers == SiteReaders::Members;
-    let readers = if is_for_members { "Members" } else { "Anyone" };
+    let readers = if frame.is_for_members() { "Members" } else { "Anyone" };
     let content = html! {
         div.prose {
             (head)
