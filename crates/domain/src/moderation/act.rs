@@ -11,7 +11,7 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::activity::ActionCounters;
 use crate::audit::{AUDIT, COMMAND_LINE};
-use crate::contributions::author_of;
+use crate::contributions::{Contribution, author_of};
 use crate::counts::CountedAction;
 use crate::review::WaitingRows;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
@@ -155,13 +155,16 @@ async fn act(
             batch.field_absent(keys::moderation(ended), UNDONE_BY);
             batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
         }
-        if let (Some(person), Some(text)) = (effect.concerns, &effect.message) {
-            let text = with_answer(site, (deed, thing, id), text);
+        let facts = deed.action().facts();
+        let subject = row.subject().filter(|_| !facts.is_private);
+        let concerns = effect.concerns.or_else(|| subject.map(Contribution::author));
+        let told = || Some(format!("{}: {reason}", facts.told?.replace("{}", &subject?.called())));
+        if let (Some(person), Some(text)) = (concerns, effect.message.or_else(told)) {
+            let text = with_answer(site, (deed, thing, id), &text);
             Message::read(site, person).await?.write(&mut batch, now, &text);
         }
-        let is_private = matches!(deed, Deed::Note);
         let reason = match effect.reason {
-            _ if is_private => String::new(),
+            _ if facts.is_private => String::new(),
             Some(reason) => reason,
             None => reason.to_string(),
         };
@@ -171,7 +174,7 @@ async fn act(
             until: effect.until,
             count: effect.count,
             in_progress: effect.in_progress,
-            concerns: effect.concerns,
+            concerns,
             before: effect.before,
             changed: effect.changed,
             row: row_before,
