@@ -151,7 +151,7 @@ fn the_document_of_the_calls_says_what_follows_from_each_action_of_moderators() 
         (("and decides its flags: ", " uphold them"), upheld),
         ((" uphold them; ", " reject them"), |facts| facts.verdict == Some(FlagVerdict::Rejected)),
         (("`reason` is required except for ", ", and public"), |facts| facts.needs_no_reason),
-        (("about you or your posts: ", ". A banned person sends"), |facts| facts.told.is_some()),
+        (("about you or your posts: ", ". A banned person sends"), |facts| facts.can_be_appealed),
     ] {
         assert_eq!(words_between(api, place), those(is_one), "{place:?}");
     }

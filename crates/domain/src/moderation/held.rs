@@ -18,7 +18,8 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
     let (site, now) = (case.site, case.now);
-    let mut effect = decided(case, &contribution, "approved", Effect::default());
+    let mut effect = Effect::default();
+    review::settle(&mut effect.batch, case.thing);
     effect.changed.extend(ChangedFact::of_state(case.thing, None, (contribution.withheld(), None)));
     let erasure = Job::new(ERASE_ALL, contribution.author());
     if site.store.fetch(jobs::is_waiting(&erasure)).await? {
@@ -57,8 +58,9 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
 pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
-    let effect = case.move_to(&contribution, Some(Withheld::removed(case.reason.as_str())));
-    Ok(decided(case, &contribution, "rejected", effect))
+    let mut effect = case.move_to(&contribution, Some(Withheld::removed(case.reason.as_str())));
+    review::settle(&mut effect.batch, case.thing);
+    Ok(effect)
 }
 
 /// Lets what was rejected wait again: the undo of a rejection.
@@ -70,12 +72,4 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     contribution.withhold(&mut effect.batch, case.site, case.now.timestamp(), Some(state));
     review::enqueue(&mut effect.batch, case.thing, case.now.timestamp());
     Ok(effect)
-}
-
-/// The effect of a decision, with the message to the author.
-fn decided(case: &Case<'_>, contribution: &Contribution, decision: &str, mut effect: Effect) -> Effect {
-    let reason = if case.reason.is_empty() { String::new() } else { format!(": {}", case.reason) };
-    effect.message = Some(format!("Your {} was {decision}{reason}", contribution.called()));
-    review::settle(&mut effect.batch, case.thing);
-    effect
 }

@@ -4,7 +4,7 @@ use super::case::demand_power;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::contributions::Contribution;
-use crate::values::{Action, Closed, Moment, Subject, Thing};
+use crate::values::{Action, ActionSubject, Closed, Moment, Thing};
 use crate::{Error, Refusal};
 
 /// The actions on a post, and its content as an edit changes it.
@@ -59,7 +59,8 @@ pub async fn of_post(visit: &mut Visit, moderator: &User, thing: &Thing) -> Resu
         Contribution::Tweet(_) => {}
         Contribution::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
     }
-    let subject = Subject { state: post.state(), is_locked, is_pinned, is_moderator: false, in_force: &[] };
+    let subject =
+        ActionSubject { state: post.state(), is_locked, is_pinned, is_moderator: false, in_force: &[] };
     menu.actions = Action::fitting(&subject, is_administrator);
     Ok(menu)
 }

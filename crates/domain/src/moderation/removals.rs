@@ -40,9 +40,7 @@ pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
         let news = case.site.store.fetch(News::by_id(news)).await?;
         news.map_or(Ok(()), |news| news.state().demand_open(case.moderator))?;
     }
-    let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
-    let effect = put_back(case, &contribution, &removed).await?;
-    Ok(Effect { message: Some(message), ..effect })
+    put_back(case, &contribution, &removed).await
 }
 
 /// Puts a contribution back into all lists, as it was before it was taken out.

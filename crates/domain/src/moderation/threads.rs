@@ -34,11 +34,7 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
 pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
-    let message = format!(
-        "A moderator has reopened the thread of your story “{}” (/news/{}): {}",
-        news.title, news.id, case.reason
-    );
-    Ok(Effect { ends: Some(lock.moderation), message: Some(message), ..write(case, &news, None) })
+    Ok(Effect { ends: Some(lock.moderation), ..write(case, &news, None) })
 }
 
 /// Gives the thread of a story another lock, or none.

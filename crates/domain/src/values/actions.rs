@@ -18,15 +18,17 @@ pub struct ActionFacts {
     /// The words on its button; empty if no menu offers it.
     pub button: &'static str,
     /// Whether it can be done to something. Menus offer what can.
-    pub fits: fn(&Subject<'_>) -> bool,
+    pub fits: fn(&ActionSubject<'_>) -> bool,
     /// Its sentence in the past tense, after the name of the moderator, unless it begins with `{}`, which stands for the
     /// thing.
     pub past: &'static str,
     /// Its thing in words, for a list of actions.
     pub object: &'static str,
-    /// A sentence about it to the person whom it concerns, where that person can appeal: it takes something from
-    /// them, and it can be undone. `{}` stands for the kind of the thing.
-    pub told: Option<&'static str>,
+    /// A sentence about it to the person whom it concerns; `{}` stands for the thing. Empty if they are not told, or the
+    /// message has no title.
+    pub told: &'static str,
+    /// Whether that person can appeal: it takes something from them, and it can be undone.
+    pub can_be_appealed: bool,
     /// Its verdict on the flags of its thing. `None` leaves the row in the queue.
     pub verdict: Option<FlagVerdict>,
     /// How it is undone.
@@ -43,9 +45,9 @@ pub struct ActionFacts {
     pub has_own_call: bool,
 }
 
-/// What decides which actions can be done to a post or a person.
+/// The facts that decide which actions can be done to a post or a person.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct ActionSubject<'a> {
     /// Its state.
     pub state: PostState<'a>,
     /// Whether its thread is locked.
@@ -58,7 +60,7 @@ pub struct Subject<'a> {
     pub in_force: &'a [RestrictionKind],
 }
 
-impl Subject<'_> {
+impl ActionSubject<'_> {
     const fn is_person(&self) -> bool {
         matches!(self.state.kind, PostKind::Profile)
     }
@@ -109,7 +111,8 @@ const PLAIN: ActionFacts = ActionFacts {
     fits: |_| false,
     past: "",
     object: "a story, a comment or a post",
-    told: None,
+    told: "",
+    can_be_appealed: false,
     verdict: None,
     undo: Undo::Never,
     restriction: None,
@@ -188,18 +191,21 @@ actions! {
     Remove = "remove", "removed {}", {
         button: "Remove",
         fits: |it| it.is_open_post(),
-        told: Some("A moderator removed your {}"),
+        told: "Your {} was removed",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
     };
     /// A removed story, comment or tweet is back.
     Restore = "restore", "restored {}", {
+        told: "Your {} is back",
         button: "Put back",
         fits: |it| !it.is_person() && matches!(it.state.closed(), Some(Closed::Removed)) && !it.state.unseen,
         undo: Undo::Deed(|_| Some(Deed::Remove)),
     };
     /// A story, a comment or a tweet was erased for good. The deed is confirmed with this id.
     Erase(Option<Box<str>>) = "erase", "erased {}", {
+        told: "Your {} was erased",
         button: "Erase for good",
         fits: |it| !it.is_person() && !matches!(it.state.closed(), Some(Closed::Erased)),
         verdict: UPHELD,
@@ -217,9 +223,10 @@ actions! {
         text: Option<Body>,
     } = "edit", "edited {}", {
         object: "a story or a comment",
-        button: "Save the changes",
+        button: "Edit",
         fits: |it| matches!(it.state.kind, PostKind::Story | PostKind::Comment) && it.is_open_post(),
-        told: Some("A moderator edited your {}"),
+        told: "Your {} was edited",
+        can_be_appealed: true,
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Edit { title: None, topics: None, url: None, text: None })),
     };
@@ -228,12 +235,14 @@ actions! {
         object: "a story",
         button: "Merge into another story",
         fits: |it| it.is_story() && it.is_open_post(),
-        told: Some("A moderator merged your {} into another"),
+        told: "Your {} was merged into another",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Split)),
     };
     /// A merged story is a story of its own again.
     Split = "split", "split off {}", {
+        told: "Your {} is a story of its own again",
         object: "a story",
         button: "Split off again",
         fits: |it| matches!(it.state.closed(), Some(Closed::Merged(_))),
@@ -243,12 +252,14 @@ actions! {
         button: "Lock the thread",
         fits: |it| it.is_story() && it.is_open_post() && !it.is_locked,
         object: "a story",
-        told: Some("A moderator locked the thread of your {}"),
+        told: "The thread of your {} was locked",
+        can_be_appealed: true,
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Unlock)),
     };
     /// The thread is open again.
     Unlock = "unlock", "unlocked the thread of {}", {
+        told: "The thread of your {} is open again",
         button: "Unlock the thread",
         fits: |it| it.is_story() && it.is_open_post() && it.is_locked,
         object: "a story",
@@ -259,13 +270,15 @@ actions! {
         button: "Hold what they write for approval",
         fits: |it| it.is_free_of(RestrictionKind::Hold),
         object: "a person",
-        told: Some("A moderator put your posts on hold for approval"),
+        told: "What you write waits for approval",
+        can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Hold),
         undo: Undo::Deed(|_| Some(Deed::Unhold)),
     };
     /// A person's posts no longer wait.
     Unhold = "unhold", "no longer holds the posts of {}", {
+        told: "What you write no longer waits for approval",
         button: "Stop holding what they write",
         fits: |it| it.is_under(RestrictionKind::Hold),
         object: "a person",
@@ -277,13 +290,15 @@ actions! {
         object: "a person",
         button: "Silence",
         fits: |it| it.is_free_of(RestrictionKind::Silence),
-        told: Some("A moderator silenced you"),
+        told: "You were silenced",
+        can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Silence),
         undo: Undo::Deed(|_| Some(Deed::Unsilence)),
     };
     /// The silence was lifted.
     Unsilence = "unsilence", "lifted the silence of {}", {
+        told: "Your silence was lifted",
         button: "Lift the silence",
         fits: |it| it.is_under(RestrictionKind::Silence),
         object: "a person",
@@ -295,13 +310,15 @@ actions! {
         object: "a person",
         button: "Ban",
         fits: |it| it.is_free_of(RestrictionKind::Ban),
-        told: Some("A moderator banned you"),
+        told: "You were banned",
+        can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Ban),
         undo: Undo::Deed(|_| Some(Deed::Unban)),
     };
     /// The ban was lifted.
     Unban = "unban", "lifted the ban of {}", {
+        told: "Your ban was lifted",
         button: "Lift the ban",
         fits: |it| it.is_under(RestrictionKind::Ban),
         object: "a person",
@@ -313,12 +330,14 @@ actions! {
         button: "Remove everything",
         fits: |it| it.is_person(),
         object: "a person",
-        told: Some("A moderator removed your recent posts"),
+        told: "What you wrote recently was removed",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
     };
     /// Something that waited was approved.
     Approve = "approve", "approved {}", {
+        told: "Your {} was approved",
         object: "something",
         button: "Approve",
         fits: |it| it.waits(),
@@ -337,7 +356,8 @@ actions! {
         object: "something",
         button: "Reject",
         fits: |it| it.waits(),
-        told: Some("A moderator rejected your {}"),
+        told: "Your {} was rejected",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
@@ -352,6 +372,7 @@ actions! {
     };
     /// A person was warned.
     Warn = "warn", "warned {}", {
+        told: "A moderator warned you",
         object: "a person",
         button: "Warn",
         fits: |it| it.is_person(),
@@ -370,12 +391,14 @@ actions! {
         button: "Stop counting their votes",
         fits: |it| it.is_free_of(RestrictionKind::Discount),
         object: "a person",
-        told: Some("A moderator stopped counting your votes"),
+        told: "Your votes do not count",
+        can_be_appealed: true,
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Recount)),
     };
     /// The votes of a person count again.
     Recount = "recount", "resumed counting the votes of {}", {
+        told: "Your votes count again",
         button: "Count their votes again",
         fits: |it| it.is_under(RestrictionKind::Discount),
         object: "a person",
@@ -384,6 +407,7 @@ actions! {
     };
     /// A person became a moderator.
     MakeModerator = "make_moderator", "{} is now a moderator", {
+        told: "You are now a moderator",
         button: "Make a moderator",
         fits: |it| it.is_person() && !it.is_moderator,
         object: "a person",
@@ -392,6 +416,7 @@ actions! {
     };
     /// A person is no longer a moderator.
     UnmakeModerator = "unmake_moderator", "{} is no longer a moderator", {
+        told: "You are no longer a moderator",
         button: "Remove the moderator role",
         fits: |it| it.is_person() && it.is_moderator,
         object: "a person",
@@ -482,6 +507,7 @@ actions! {
     };
     /// A message to the moderators was closed without an answer.
     Close = "close", "closed without an answer {}", {
+        told: "Your {} was closed without an answer",
         object: "a message",
         button: "Close without an answer",
         verdict: CLOSED,
@@ -498,17 +524,17 @@ impl Action {
     /// Whether the person whom it concerns can appeal against it, done to this thing. The answer to an appeal is
     /// the last word.
     pub const fn can_be_appealed(self, thing: &Thing) -> bool {
-        self.facts().told.is_some() && !matches!(thing, Thing::Appeal(_))
+        self.facts().can_be_appealed && !matches!(thing, Thing::Appeal(_))
     }
 
-    /// What it does, in words that tell it from all others.
+    /// The action in words that tell it from all others.
     pub fn words(self) -> String {
         let ActionFacts { past, object, .. } = self.facts();
         past.replace("{}", object)
     }
 
     /// Those that can be done to something by an administrator, or by another moderator.
-    pub fn fitting(subject: &Subject<'_>, is_administrator: bool) -> Vec<Self> {
+    pub fn fitting(subject: &ActionSubject<'_>, is_administrator: bool) -> Vec<Self> {
         let fits = |action: &Self| {
             let ActionFacts { fits, is_of_administrators, .. } = action.facts();
             fits(subject) && (is_administrator || !is_of_administrators)

@@ -141,7 +141,7 @@ const DELETED: StateRow = StateRow {
     ..OPEN
 };
 
-/// What is stored with a state.
+/// A value that is stored with a state.
 trait Given: Sized {
     /// Its text, after the word of the state.
     fn text(&self) -> String;

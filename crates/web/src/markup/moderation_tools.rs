@@ -46,7 +46,7 @@ pub fn menu_link(frame: &Frame<'_>, thing: &Thing, author: UserId) -> Markup {
 pub struct ActionForms<'a> {
     /// The actions.
     pub actions: &'a [Action],
-    /// What an action takes beside a reason, if it has a form of its own.
+    /// The fields that an action takes beside a reason, if it has a form of its own.
     pub own: &'a dyn Fn(Action) -> Option<Markup>,
     /// The fields that all others take.
     pub common: Markup,
@@ -87,7 +87,7 @@ impl ActionForms<'_> {
                 div.buttons {
                     @for action in actions {
                         @let facts = action.facts();
-                        @let is_grave = facts.verdict == Some(FlagVerdict::Upheld) && facts.told.is_some();
+                        @let is_grave = facts.verdict == Some(FlagVerdict::Upheld) && facts.can_be_appealed;
                         button.button.grave[is_grave] name="action" value=(facts.name) formnovalidate[facts.needs_no_reason] {
                             (facts.button)
                         }
@@ -153,7 +153,7 @@ pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// What was done, as a sentence: after the name of the moderator, or before it if the thing is the subject.
+/// An action as a sentence: after the name of the moderator, or before it if the thing is the subject.
 pub fn sentence(action: Action, moderator: Option<&Markup>, thing: &Markup) -> Markup {
     let past = action.facts().past;
     html! {

@@ -309,7 +309,7 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
                     div.text.formatted dir="auto" { (markdown(&frame.site().with_moved_links(text), frame.link_target())) }
                 }
                 (edit_note(news))
-                // What is not shown has no other tools.
+                // A story that is not shown has no other tools.
                 @if !is_shown { p { (menu_link(frame, &Thing::Story(news.id), news.user_id)) } }
             }
         }

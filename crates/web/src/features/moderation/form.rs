@@ -241,7 +241,7 @@ form! {
     }
 }
 
-const LINE: &str = "it must be the number of a line of the log";
+const LINE: &str = "it must be the number of an entry of the log";
 
 fn log_count(fields: &Fields, name: &'static str) -> Result<usize, RequestError> {
     Ok(optional(paging::count)(fields, name)?.unwrap_or(LOG_ENTRIES))

@@ -130,7 +130,7 @@ pub async fn list(
     let content = html! {
         h1 { (heading) }
         @if is_staff {
-            p.hint { "What waits for an answer is in the " a href="/moderate" { "review queue" } ", too." }
+            p.hint { "Unanswered messages are also in the " a href="/moderate" { "review queue" } "." }
         }
         p { a.action href="/moderators" { (HEADING) } }
         @if list.threads.is_empty() {

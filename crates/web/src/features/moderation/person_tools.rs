@@ -20,7 +20,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::words::counted;
-use tidings_domain::values::{Action, Restriction, RestrictionKind, Subject, Thing, Timestamp, day};
+use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp, day};
 
 /// How long a restriction can last: hours and words.
 pub(super) const SPANS: [(&str, &str); 4] =
@@ -210,7 +210,8 @@ pub(super) fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         .collect();
     let is_moderator = user.given_role() == Role::Moderator;
     let state = user.state();
-    let subject = Subject { state, is_locked: false, is_pinned: false, is_moderator, in_force: &in_force };
+    let subject =
+        ActionSubject { state, is_locked: false, is_pinned: false, is_moderator, in_force: &in_force };
     let is_administrator = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
     ActionForms {
         actions: &Action::fitting(&subject, is_administrator),
@@ -224,7 +225,7 @@ pub(super) fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     .render(frame, &Thing::User(user.username.as_str().into()))
 }
 
-/// What is removed of a person together, each part of it an entry of the log with its own undo.
+/// The parts of a person that are removed together, each of them an entry of the log with its own undo.
 fn remove_all_fields() -> Markup {
     let tick = |name: &str, label: &str, is_ticked: bool| {
         html! {
