@@ -210,11 +210,11 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server
         let back = crate::html::Page::of(&back);
         assert_eq!(back.one("input", &[("name", "network")]).attribute("value"), Some(&*tag));
         let again = form_of(&back);
-        for (field, value) in [("action", "note"), ("reason", "A note"), ("hours", "many")] {
+        for (field, value) in [("reason", "A note"), ("hours", "many")] {
             assert_eq!(again.value(field), Some(value), "{field}");
         }
         assert_eq!(again.value(ticked), typed.value(ticked));
-        let done = again.with("hours", "").send(&moderator).await;
+        let done = again.with("hours", "").pressing("note").send(&moderator).await;
         let next = crate::pages::redirects_to(&done);
         assert!(next.starts_with(&*address.replace("&all=1", "")), "{next}");
     }

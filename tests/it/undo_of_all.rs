@@ -262,7 +262,7 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
             let changed = state(&server, (about.0, &[])).await;
             assert!(!offers(&alice, line).await, "{action} {act:?}");
             let why = refused(alice.undo(line).await);
-            assert!(why.contains(expected) && why.contains(&format!("line {other} ")), "{action}: {why}");
+            assert!(why.contains(expected) && why.contains(&format!("entry {other} ")), "{action}: {why}");
             assert_eq!(state(&server, (about.0, &[])).await, changed, "{action}");
         }
     }
