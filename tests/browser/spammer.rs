@@ -254,3 +254,22 @@ async fn a_day_with_a_spammer() {
     readers_browser.go("/news/2").await;
     readers_browser.wait_for_text("h1 a", "The best watches").await;
 }
+
+#[tokio::test]
+async fn a_moderator_acts_where_a_comment_stands_and_stays_on_the_page() {
+    let Community { server, moderator, .. } = &Community::new().await;
+    let browser = Browser::open_as(server, moderator).await;
+    browser.go("/comments").await;
+    browser.click("main .comment a[data-menu]").await;
+    browser.wait_for("main .comment .moderation-menu button[value=remove]").await;
+    assert!(browser.has_focus(".moderation-menu [name=reason]").await);
+    // The link closes it again.
+    browser.click("main .comment a[data-menu]").await;
+    browser.wait_until_gone(".moderation-menu").await;
+    browser.click("main .comment a[data-menu]").await;
+    browser.wait_for(".moderation-menu [name=reason]").await;
+    browser.type_text("nothing to say").await;
+    browser.click(".moderation-menu button[value=remove]").await;
+    browser.wait_for(".notice.undo").await;
+    assert_eq!(browser.address().await.split('?').next(), Some("/comments"));
+}

@@ -7,6 +7,7 @@ use crate::client::{Client, ok};
 use crate::moderation::people;
 use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, in_memory};
+use crate::store_check::demand_clean;
 
 /// The states of a post, each with the kinds that it is tried on, and the actions that lead there.
 const STATES: [(&str, &[&str], &[&str]); 7] = [
@@ -87,10 +88,15 @@ async fn the_menu_of_a_post_offers_what_can_be_done_and_nothing_else() {
                 let is_offered = offered(&alice, (kind, &id)).await.iter().any(|name| name == action.name());
                 let answer = act(&alice, action.name(), (kind, &id)).await;
                 assert_eq!(answer["status"] == "ok", is_offered, "{action} on a {state} {kind}: {answer}");
-                if *action == Action::Pin || state == "pinned" {
-                    act(&alice, "unpin", (kind, &id)).await;
+                // Nothing of it is left.
+                server.finish_jobs().await;
+                if let Some(line) = answer["moderation_id"].as_u64() {
+                    alice.undo(line).await;
                 }
+                act(&alice, "unpin", (kind, &id)).await;
             }
+            server.finish_jobs().await;
+            demand_clean(&server).await;
         }
     }
 }

@@ -567,6 +567,7 @@ pub fn parse_hours(text: &str) -> Result<Hours, NotHours> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn each_action_has_a_name_of_its_own() {
@@ -574,6 +575,15 @@ mod tests {
             assert_eq!(Action::named(action.name()), Some(*action));
         }
         assert_eq!(Action::named("delete"), None);
+    }
+
+    #[test]
+    fn each_action_has_words_of_its_own() {
+        let words: HashSet<String> = Action::ALL.iter().map(|action| action.words()).collect();
+        assert_eq!(words.len(), Action::ALL.len(), "{words:?}");
+        for action in Action::ALL {
+            assert!(action.facts().past.contains("{}"), "{action}");
+        }
     }
 
     #[test]
