@@ -121,7 +121,7 @@ const OPEN: StateRow = StateRow {
     sentence: "",
 };
 
-/// The row of what waits for a moderator.
+/// The row of an item for review.
 const WAITING: StateRow = StateRow {
     is_listed: false,
     is_counted: false,

@@ -136,7 +136,7 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
                 }
             }
             (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
-            div.buttons { button.button { "Flag this " (noun(thing)) } }
+            div.buttons { button.button { "Flag this " (thing.noun()) } }
         }
     }
 }

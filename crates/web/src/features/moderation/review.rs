@@ -1,4 +1,4 @@
-//! The review queue: what waits for a moderator, with the buttons to decide, and for programs.
+//! The review queue: items for review, with the buttons to decide, and for programs.
 
 use super::flagging::reason_name;
 use super::person_tools::{SPANS, USUAL_SPAN, options, so_far};
