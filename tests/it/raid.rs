@@ -190,7 +190,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     assert!(!banned(3).await && banned(4).await && !banned(5).await);
     assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
     assert!(!offers(&moderator, batch).await);
-    assert!(refused(moderator.undo(batch).await).contains(&format!("line {undone}")));
+    assert!(refused(moderator.undo(batch).await).contains(&format!("entry {undone}")));
     let lines = log(&moderator, "").await;
     assert_eq!((lines.len(), &lines[0]), (3, &format!("{undone} unban people")), "{lines:?}");
     // A person reads that the ban is over.
