@@ -263,7 +263,7 @@ mod tests {
         };
         let html = page(decision(None, None));
         for part in [
-            "A moderator silenced you",
+            "You were silenced",
             "shouts &lt;b&gt;",
             "It ends 12 Jan 1970, 14:46 UTC.",
             r#"name="moderation_id" value="7""#,
