@@ -179,13 +179,12 @@ async fn remove_all_posts(browser: &Browser) {
     browser.click("#row-story-2 .review-author a.author").await;
     browser.arrive("/@mallory").await;
     browser.click(".moderation-tools > summary").await;
-    let shown = "return document.querySelectorAll('[data-for=remove_all]')[0].checkVisibility()";
-    assert_eq!(browser.run(shown).await, false, "fields of other actions are not shown");
-    browser.click(".moderation-form [value=remove_all]").await;
+    let own = ".moderation-form:has([name=boxes])";
+    browser.click(&format!("details:has(> {own}) > summary")).await;
     browser.wait_for("[name=boxes] ~ label [name=posts]:checked").await;
-    browser.click(".moderation-form [name=reason]").await;
+    browser.click(&format!("{own} [name=reason]")).await;
     browser.type_text("nothing but advertising").await;
-    browser.press("Do this").await;
+    browser.click(&format!("{own} button[value=remove_all]")).await;
     browser.wait_for(".notice.undo").await;
 }
 
@@ -254,4 +253,23 @@ async fn a_day_with_a_spammer() {
     assert!(browser.text("main").await.contains("It was granted."));
     readers_browser.go("/news/2").await;
     readers_browser.wait_for_text("h1 a", "The best watches").await;
+}
+
+#[tokio::test]
+async fn a_moderator_acts_where_a_comment_stands_and_stays_on_the_page() {
+    let Community { server, moderator, .. } = &Community::new().await;
+    let browser = Browser::open_as(server, moderator).await;
+    browser.go("/comments").await;
+    browser.click("main .comment a[data-menu]").await;
+    browser.wait_for("main .comment .moderation-menu button[value=remove]").await;
+    assert!(browser.has_focus(".moderation-menu [name=reason]").await);
+    // The link closes it again.
+    browser.click("main .comment a[data-menu]").await;
+    browser.wait_until_gone(".moderation-menu").await;
+    browser.click("main .comment a[data-menu]").await;
+    browser.wait_for(".moderation-menu [name=reason]").await;
+    browser.type_text("nothing to say").await;
+    browser.click(".moderation-menu button[value=remove]").await;
+    browser.wait_for(".notice.undo").await;
+    assert_eq!(browser.address().await.split('?').next(), Some("/comments"));
 }

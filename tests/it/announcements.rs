@@ -90,7 +90,7 @@ async fn what_cannot_be_announced_is_refused_by_its_field(server: Server) {
         ([("text", "x"), ("url", "javascript:alert(1)")], "url"),
         ([("text", "x"), ("pinned", "1,1,1")], "pinned"),
         ([("text", "x"), ("pinned", "one")], "pinned"),
-        ([("text", "x"), ("pinned", "99")], "no such story"),
+        ([("text", "x"), ("pinned", "99")], "pinned is wrong"),
         ([("text", "x"), ("hours", "x")], "hours"),
     ] {
         let error = refused(alice.api_post("/api/admin/announcement", &fields).await).to_lowercase();

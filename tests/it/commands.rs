@@ -213,8 +213,8 @@ async fn every_command_says_the_same_with_and_without_a_running_server() {
         "imported 3 stories with 6 votes; 0 already existed; 0 rows were refused",
         "imported 0 stories with 0 votes; 3 already existed; 0 rows were refused",
         "keys checked, no differences",
-        "line 1 of the moderation log",
-        "line 6 of the moderation log",
+        "entry 1 of the moderation log",
+        "entry 6 of the moderation log",
     ] {
         assert!(expected.iter().any(|ran| ran.out.contains(words)), "{words} in {expected:#?}");
     }

@@ -92,7 +92,8 @@ const OF_MEMBERS: &str = "/saved/0 /saved /upvoted /upvoted/0 /hidden/0 /topics/
 
 /// Pages for alice.
 const OF_ALICE: &str = "/editnews/1 /delnews/1 /editcomment/1/2 /moderate /moderate/person/bob /moderate/rules /people \
-    /moderate/bans /moderate/reasons /moderate/figures /admin/hooks /moderate/erase/story/2 \
+    /moderate/bans /moderate/reasons /moderate/figures /admin/hooks /moderate/erase/story/2 /moderate/menu/story/2 /moderate/menu/comment/1-1 \
+    /moderate/reasons?reason_id=1 \
     /deltweet/1 /admin /admin/changes /admin/site /admin/sites /admin/sites?day=2027-01-14";
 
 /// Public addresses that answer without a page.

@@ -168,7 +168,7 @@ async fn one_reason_for_several_people(server: Server) {
         assert!(told.contains(field), "{told}");
     }
     // The page has a box for each.
-    assert!(page(&alice, "/people").await.content().contains("Act on those who are chosen"));
+    assert!(page(&alice, "/people").await.content().contains("Apply to the selected people"));
     let boxes =
         [("person.3", "bob"), ("person.4", "bella"), ("action", "note"), ("reason", "the same person?")];
     assert_eq!(alice.post("/people", &boxes).await.status, StatusCode::SEE_OTHER);
@@ -204,17 +204,17 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server
     for (ticked, address) in [("person.3", address.clone()), ("person.4", format!("{address}&all=1"))] {
         let form = form_of(&page(&moderator, &address).await);
         let form = if form.value(ticked).is_some() { form } else { form.ticking(ticked) };
-        let typed = form.clone().with("action", "note").with("reason", "A note").with("hours", "many");
+        let typed = form.clone().pressing("note").with("reason", "A note").with("hours", "many");
         let back = typed.send(&moderator).await;
         assert_eq!(back.status, StatusCode::BAD_REQUEST);
         let back = crate::html::Page::of(&back);
         assert_eq!(back.one("input", &[("name", "network")]).attribute("value"), Some(&*tag));
         let again = form_of(&back);
-        for (field, value) in [("action", "note"), ("reason", "A note"), ("hours", "many")] {
+        for (field, value) in [("reason", "A note"), ("hours", "many")] {
             assert_eq!(again.value(field), Some(value), "{field}");
         }
         assert_eq!(again.value(ticked), typed.value(ticked));
-        let done = again.with("hours", "").send(&moderator).await;
+        let done = again.with("hours", "").pressing("note").send(&moderator).await;
         let next = crate::pages::redirects_to(&done);
         assert!(next.starts_with(&*address.replace("&all=1", "")), "{next}");
     }

@@ -136,7 +136,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
                 why.starts_with("Your votes do not count until 15 Jan 2027, 09:00 UTC: a ring."),
                 "{why}"
             );
-            assert!(why.contains("line 1 of the moderation log"), "{why}");
+            assert!(why.contains("entry 1 of the moderation log"), "{why}");
         }
         server.finish_jobs().await;
     }

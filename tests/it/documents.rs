@@ -145,13 +145,17 @@ fn the_document_of_the_calls_says_what_follows_from_each_action_of_moderators() 
         called().filter(is_one).map(|facts| facts.name).collect()
     };
     let table = words_between(api, ("| action | thing | |", "The person concerned gets a message"));
+    let manual = include_str!("../../docs/moderating.md");
+    for facts in called().filter(|facts| !facts.button.is_empty()) {
+        assert!(manual.contains(&format!("*{}*", facts.button)), "moderating.md: {}", facts.button);
+    }
     assert!(those(|_| true).is_subset(&table), "{:?}", those(|_| true).difference(&table));
     let upheld: fn(&ActionFacts) -> bool = |facts| facts.verdict == Some(FlagVerdict::Upheld);
     for (place, is_one) in [
         (("and decides its flags: ", " uphold them"), upheld),
         ((" uphold them; ", " reject them"), |facts| facts.verdict == Some(FlagVerdict::Rejected)),
         (("`reason` is required except for ", ", and public"), |facts| facts.needs_no_reason),
-        (("about you or your posts: ", ". A banned person sends"), |facts| facts.told.is_some()),
+        (("about you or your posts: ", ". A banned person sends"), |facts| facts.can_be_appealed),
     ] {
         assert_eq!(words_between(api, place), those(is_one), "{place:?}");
     }

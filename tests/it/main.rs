@@ -88,6 +88,7 @@ mod malformed;
 mod members_only;
 mod messages;
 mod moderation;
+mod moderation_menus;
 mod mutes;
 mod names;
 mod news;

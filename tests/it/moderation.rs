@@ -95,7 +95,7 @@ async fn a_person_is_told_that_a_restriction_was_lifted(server: Server) {
         ok(moderate(&moderator, lift, ("user", "bob"), "").await);
         let bob = bob.log_in("bob", PASSWORD).await;
         let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
-        assert!(told.starts_with(sentence) && told.contains("a reason"), "{told}");
+        assert!(told.contains(sentence) && told.contains("a reason"), "{told}");
     }
 }
 
@@ -104,12 +104,12 @@ async fn an_author_is_told_that_a_thread_was_locked_and_opened(server: Server) {
     let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
     let story = bob.submit_text("A story", "text").await;
     for (action, sentence) in [
-        ("lock", "A moderator has locked the thread of your story “A story” (/news/1): a reason"),
-        ("unlock", "A moderator has reopened the thread of your story “A story” (/news/1): a reason"),
+        ("lock", "The thread of your story “A story” (/news/1) was locked: a reason"),
+        ("unlock", "The thread of your story “A story” (/news/1) is open again: a reason"),
     ] {
         ok(moderate(&moderator, action, ("story", &story.to_string()), "").await);
         let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
-        assert!(told.starts_with(sentence), "{told}");
+        assert!(told.contains(sentence), "{told}");
     }
 }
 
@@ -126,7 +126,7 @@ async fn the_feed_has_the_lines_as_everybody_sees_them(server: Server) {
     for part in [
         "a moderator locked the thread of story “A &lt;b&gt; story” by bob",
         "r &amp; r",
-        "made a moderator of mod",
+        "mod is now a moderator",
     ] {
         assert!(feed.contains(part), "{part}: {feed}");
     }
@@ -188,7 +188,7 @@ async fn what_a_moderator_may_not_do_leaves_no_trace(server: Server) {
     assert!(
         refused(moderator.moderate("silence", ("user", "bob"), &[("reason", " ")]).await).contains("reason")
     );
-    assert!(refused(moderator.undo(99).await).contains("no such line"));
+    assert!(refused(moderator.undo(99).await).contains("no such entry"));
     assert!(refused(carol.undo(1).await).contains("Only moderators"));
     assert_eq!(server.dump().await, before);
 }

@@ -88,7 +88,10 @@ async fn a_line_is_told_to_its_writer_for_ten_minutes(server: Server) {
     let lying = format!("{told}&did=ban&to=user&which=carol&banned=carol");
     for address in [&told, &lying] {
         let said = said(&page(&moderator, address).await).concat();
-        assert!(said.contains("Done: locked the thread of story 1 (line 2"), "{said}");
+        assert!(
+            said.contains("Done: locked the thread of “A story” by bob. See entry 2 of the log."),
+            "{said}"
+        );
         assert!(!said.contains("carol"), "{said}");
     }
     for other in [&alice, &bob, &server.visitor()] {

@@ -153,7 +153,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     let form = chosen.forms().into_iter().find(|form| form.is_post && form.action == "/people").unwrap();
     let is_chosen = |number: u64| form.value(&format!("person.{number}")).is_some();
     assert_eq!((1..=6).filter(|number| is_chosen(*number)).collect::<Vec<_>>(), [3, 4, 5, 6]);
-    let form = form.without("person.6").with("action", "ban").with("reason", "a raid").ticking("remove");
+    let form = form.without("person.6").pressing("ban").with("reason", "a raid").ticking("remove");
     let next = redirects_to(&form.send(&moderator).await).to_owned();
     let shown = page(&moderator, &next).await;
     assert!(shown.content().contains("Done: banned 3 people"), "{}", shown.content());
@@ -190,7 +190,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     assert!(!banned(3).await && banned(4).await && !banned(5).await);
     assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
     assert!(!offers(&moderator, batch).await);
-    assert!(refused(moderator.undo(batch).await).contains(&format!("line {undone}")));
+    assert!(refused(moderator.undo(batch).await).contains(&format!("entry {undone}")));
     let lines = log(&moderator, "").await;
     assert_eq!((lines.len(), &lines[0]), (3, &format!("{undone} unban people")), "{lines:?}");
     // A person reads that the ban is over.

@@ -36,7 +36,7 @@ async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule(serv
     assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"][6]["text"], "Not here.");
     let line = |answer: &serde_json::Value| answer["moderation_id"].as_u64().unwrap();
     let why = refused(alice.undo(line(&made)).await);
-    assert_eq!(why, "This saved reason has changed since: see line 5 of the moderation log.");
+    assert_eq!(why, "This saved reason has changed since: see entry 5 of the moderation log.");
     ok(alice.undo(line(&changed)).await);
     ok(alice.undo(line(&made)).await);
     assert_eq!(server.hash("site").await, before);
@@ -64,7 +64,7 @@ async fn only_moderators_change_them_and_there_is_a_limit(server: Server) {
     }
     assert!(refused(alice.api_post("/api/moderate/reasons", &fields).await).contains("30 saved reasons"));
     // By pages alone.
-    let form = page(&alice, "/moderate/reasons")
+    let form = page(&alice, "/moderate/reasons?reason_id=1")
         .await
         .forms()
         .into_iter()

@@ -10,7 +10,7 @@ use crate::pages::page;
 use crate::server::{Server, each_engine, in_memory};
 
 const TOLD: &str = "You are silenced until further notice: shouting. You can read and vote. \
-                    You can appeal against this decision, line 7 of the moderation log.";
+                    You can appeal against this decision, entry 7 of the moderation log.";
 
 fn is_refusal(call: &Address, answer: &HttpResponse) -> bool {
     if call.path.starts_with("/api/") {

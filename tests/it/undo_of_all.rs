@@ -30,12 +30,12 @@ const fn case(about: (&'static str, &'static [&'static str]), before: &'static [
 impl Case {
     /// A later call changes the same, so an undo is refused.
     const fn changed_by(self, later: Call) -> Self {
-        Self { later: Some((later, "has changed since: see line")), ..self }
+        Self { later: Some((later, "has changed since: see entry")), ..self }
     }
 
     /// A later call undoes it by itself.
     const fn undone_by(self, later: Call) -> Self {
-        Self { later: Some((later, "already been undone: see line")), ..self }
+        Self { later: Some((later, "already been undone: see entry")), ..self }
     }
 
     /// The name of the action.
@@ -156,6 +156,9 @@ fn cases() -> Vec<Case> {
         case(("rules:all", &[]), &[RULE], UNRULE),
         case(("bans:origins", &[]), &[], BAN_OF_DOMAIN).changed_by(LIFT),
         case(("bans:origins", &[]), &[BAN_OF_DOMAIN], LIFT),
+        case(("site", &[]), &[ANNOUNCED], on!("pin", "story", STORY, ("days", "3"))).changed_by(ANNOUNCED),
+        case(("site", &[]), &[on!("pin", "story", STORY)], on!("unpin", "story", STORY))
+            .changed_by(ANNOUNCED),
         case(("site", &[]), &[ANNOUNCED], announce!("The second")).changed_by(announce!("The third")),
         case(("site", &[]), &[], ("/api/moderate/reasons", &[("title", "Politics"), ("text", "Not here.")]))
             .changed_by((
@@ -259,7 +262,7 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
             let changed = state(&server, (about.0, &[])).await;
             assert!(!offers(&alice, line).await, "{action} {act:?}");
             let why = refused(alice.undo(line).await);
-            assert!(why.contains(expected) && why.contains(&format!("line {other} ")), "{action}: {why}");
+            assert!(why.contains(expected) && why.contains(&format!("entry {other} ")), "{action}: {why}");
             assert_eq!(state(&server, (about.0, &[])).await, changed, "{action}");
         }
     }

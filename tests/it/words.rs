@@ -4,7 +4,7 @@ use super::documents::{ROOT, files};
 use std::fs;
 
 /// Phrases that were replaced, each with the words that are used instead.
-const REPLACED: [(&str, &str); 33] = [
+const REPLACED: [(&str, &str); 53] = [
     ("on the site's pages", "in Tidings itself"),
     ("gone at Ctrl-C", "Ctrl-C deletes it"),
     ("opens a Lamer News database as it is", "can open an existing Lamer News database unchanged"),
@@ -38,6 +38,26 @@ const REPLACED: [(&str, &str); 33] = [
     ("names what is not there", "names a missing item"),
     ("(current_password)", "your current password"),
     ("choose at least one of story", "choose at least one kind of event"),
+    ("\"Do this\"", "the action: Lock the thread"),
+    ("made a moderator of", "eleni is now a moderator"),
+    ("Reason to undo it", "Why undo it?"),
+    ("}, for moderators\"", "Moderator notes on farouk"),
+    ("rejected of the last that were decided", "No decided flags yet"),
+    ("Invited by nobody", "Signed up without an invitation."),
+    ("Moderation in figures", "Moderation statistics"),
+    ("half were decided within", "median time to decision"),
+    ("What waits for an answer", "Unanswered messages are also in the review queue."),
+    ("their browser offers these texts", "These texts are suggested wherever moderators give a reason."),
+    ("Act on those who are chosen", "Apply to the selected people"),
+    ("Choose all on this page", "Select all on this page"),
+    ("Everyone can see in the", "The log shows when and why, but not the address."),
+    ("those whom the ban stops", "the people affected"),
+    ("\"What they can't do\"", "Blocked actions"),
+    ("one line of text, for Slack", "One line of text (Slack, Matrix)"),
+    ("what waits for a moderator", "items for review"),
+    ("decisions of moderators\"", "moderator decisions"),
+    ("For how long it is shown", "Hours to show it. 0: until removed."),
+    ("flags that moderators found right", "flags upheld"),
 ];
 /// History, and texts that are not ours to change.
 const LEFT_ALONE: [&str; 4] = ["CHANGELOG.md", "docs/benchmarks.md", "docs/decisions/", "tests/"];

@@ -139,7 +139,7 @@ impl Contribution {
     ) -> Result<(), Error> {
         match self {
             Self::Story(story) => {
-                if story.state().is_listed()
+                if story.state().is_open()
                     && let Some(tweet) = read_announcement(site, story).await?
                     && tweet.state().is_listed()
                 {
@@ -200,7 +200,7 @@ impl Contribution {
             Self::Story(story) => {
                 let mut news = News::clone(story);
                 news.put_back();
-                let returns = news.state().is_listed();
+                let returns = news.state().is_open();
                 story.change(batch, site, now.timestamp(), news);
                 let line = story.removed.as_ref().map(|removed| removed.line);
                 let tweet = if returns { read_announcement(site, story).await? } else { None };

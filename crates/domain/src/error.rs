@@ -349,9 +349,9 @@ pub enum Refusal {
     },
     #[error("nothing to do: {0}")]
     NothingToModerate(&'static str),
-    #[error("there is no such line in the moderation log")]
+    #[error("there is no such entry in the moderation log")]
     NoSuchModeration,
-    #[error("this has already been undone: see line {0} of the moderation log")]
+    #[error("this has already been undone: see entry {0} of the moderation log")]
     UndoneAlready(ModerationId),
     #[error("this action can't be undone")]
     CannotBeUndone,
@@ -416,7 +416,7 @@ pub enum Refusal {
     AppealedAlready,
     #[error("there is no such appeal")]
     NoSuchAppeal,
-    #[error("this appeal has already been decided: see line {0} of the moderation log")]
+    #[error("this appeal has already been decided: see entry {0} of the moderation log")]
     AppealDecided(ModerationId),
     #[error("you can't decide an appeal against your own decision")]
     AppealAgainstOneself,
@@ -482,7 +482,7 @@ pub enum Refusal {
 /// That something has changed since, and by which line of the log.
 fn changed_since(what: &str, by: Option<ModerationId>) -> String {
     match by {
-        Some(by) => format!("{what} has changed since: see line {by} of the moderation log"),
+        Some(by) => format!("{what} has changed since: see entry {by} of the moderation log"),
         None => format!("{what} has changed since"),
     }
 }
@@ -497,7 +497,7 @@ fn told(Restriction { until, reason, .. }: &Restriction) -> String {
 }
 
 fn how_to_appeal(restriction: &Restriction) -> String {
-    format!("You can appeal against this decision, line {} of the moderation log", restriction.moderation)
+    format!("You can appeal against this decision, entry {} of the moderation log", restriction.moderation)
 }
 
 fn with_article(kind: &str) -> String {

@@ -37,6 +37,7 @@ pub mod figures;
 mod held;
 mod keep;
 pub mod log;
+pub mod menu;
 mod merging;
 pub mod messages;
 pub mod networks;

@@ -8,7 +8,7 @@ pub(crate) mod store_rules;
 
 use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Sight};
-use crate::accounts::seen::{ProfileTexts, Seen};
+use crate::accounts::seen::{ProfileTexts, Seen, ShownIn};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::changes::Findable;
@@ -85,7 +85,7 @@ impl NumberedStory {
             username: username.clone(),
             comments: news.comments,
             points: news.points(),
-            seen: Seen::by_visitors(summary.clone()),
+            seen: Seen::by_visitors(summary.clone(), ShownIn::Page),
         }
     }
 }
@@ -117,7 +117,8 @@ pub struct NumberedComment {
 impl NumberedComment {
     /// A comment in this state.
     pub(crate) fn of(line: &ThreadLine<'_>, state: ItemState, parent: Option<ItemNumber>) -> Self {
-        let body = Seen::by_visitors(*line).map(|line| line.body().to_owned()).unwrap_or_default();
+        let body =
+            Seen::by_visitors(*line, ShownIn::List).map(|line| line.body().to_owned()).unwrap_or_default();
         let username = line.username.filter(|_| state != ItemState::Gone).map(Arc::from);
         Self { parent, ctime: line.comment.ctime, username, body }
     }

@@ -1,4 +1,4 @@
-//! The review queue, `review:queue`: what waits for a moderator, the worst first.
+//! The review queue, `review:queue`: items for review, the worst first.
 //!
 //! Actions of any wing add rows to it and take them out, in their own batches. The content of a row
 //! is read from the thing itself, so a row is nothing but a place in the order: how much its

@@ -207,15 +207,15 @@ pub const VOTE_LABEL_NAME_BYTES: usize = 96;
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
 /// The most bytes of a comment on a page without its text, ids and its author's name: the buttons
 /// and the links to the comments around it.
-pub const COMMENT_MARKUP_BYTES: usize = 1_760;
+pub const COMMENT_MARKUP_BYTES: usize = 1_830;
 /// How often the author's name is there: as it is, encoded in the address of the profile, in the
 /// names of the buttons and in the line of a collapsed branch.
 pub const COMMENT_NAMES: usize = 5;
 /// How often the id of the story or of a comment is there.
-pub const COMMENT_IDS: usize = 22;
+pub const COMMENT_IDS: usize = 24;
 /// The most bytes of a comment in a list without its thread, but with the longest name: there is no
 /// branch, and fewer links.
-pub const LISTED_COMMENT_BYTES: usize = 2_720;
+pub const LISTED_COMMENT_BYTES: usize = 2_800;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
 pub const LISTED_STORY_BYTES: usize = 5_500;

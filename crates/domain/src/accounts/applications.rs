@@ -49,7 +49,7 @@ pub struct Application {
     pub is_rejected: bool,
 }
 
-/// An application as what waits for a moderator.
+/// An application as an item for review.
 fn thing(username: &str) -> Thing {
     Thing::Application(username.into())
 }

@@ -67,11 +67,11 @@ impl Visible for PostState<'_> {
 /// Something of which its reader may see all. Texts of posts are read from nothing else:
 ///
 /// ```
-/// use tidings_domain::accounts::seen::Seen;
+/// use tidings_domain::accounts::seen::{Seen, ShownIn};
 /// use tidings_domain::comments::outline::ThreadLine;
 ///
 /// fn entry(line: ThreadLine<'_>) -> Option<String> {
-///     let seen = Seen::by_visitors(line)?;
+///     let seen = Seen::by_visitors(line, ShownIn::List)?;
 ///     Some(seen.body().to_owned())
 /// }
 /// ```
@@ -164,9 +164,9 @@ impl<T: Clone> Seen<&T> {
 }
 
 impl<T: Visible> Seen<T> {
-    /// Something as visitors without a session see it in lists; `None` if they do not.
-    pub fn by_visitors(thing: T) -> Option<Self> {
-        Perspective::default().see(thing, ShownIn::List)
+    /// Something as visitors without a session see it in such a place; `None` if they do not.
+    pub fn by_visitors(thing: T, place: ShownIn) -> Option<Self> {
+        Perspective::default().see(thing, place)
     }
 }
 
@@ -307,7 +307,7 @@ impl Perspective<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::{NewsId, PostKind, UserId, Withheld};
+    use crate::values::{PostKind, UserId, Withheld};
 
     #[test]
     fn each_state_is_seen_in_each_place_as_the_table_says() {
@@ -320,16 +320,23 @@ mod tests {
             ShownIn::Posted,
         ];
         let author = Reader::new(UserId(7));
-        let [removed, held] = [Withheld::removed("spam"), Withheld::Held("first".into())];
-        for (withheld, deleted, to_visitors, to_author) in [
-            (None, false, "ssssss", "ssssss"),
-            (None, true, "ddd-dd", "ddd-dd"),
-            (Some(&Withheld::Flagged), false, "ffff-f", "ssssss"),
-            (Some(&removed), false, "rrr---", "sss--s"),
-            (Some(&held), false, "--h---", "sss--s"),
-            (Some(&Withheld::Merged(NewsId(3))), false, "sss---", "sss--s"),
-            (Some(&Withheld::Erased), true, "ddd---", "ddd--d"),
-        ] {
+        let table = [
+            ("", false, "ssssss", "ssssss"),
+            ("", true, "ddd-dd", "ddd-dd"),
+            ("flagged", false, "ffff-f", "ssssss"),
+            ("removed", false, "rrr---", "sss--s"),
+            ("held", false, "--h---", "sss--s"),
+            ("merged", false, "sss---", "sss--s"),
+            ("erased", true, "ddd---", "ddd--d"),
+        ];
+        for example in Withheld::EXAMPLES {
+            let state = Withheld::stored(example);
+            assert!(table.iter().any(|(word, ..)| *word == state.word()), "{example}");
+        }
+        for (word, deleted, to_visitors, to_author) in table {
+            let example = Withheld::EXAMPLES.iter().map(|stored| Withheld::stored(stored));
+            let withheld = example.into_iter().find(|state| state.word() == word);
+            let withheld = withheld.as_ref();
             let state =
                 PostState { kind: PostKind::Story, author: author.id, withheld, deleted, unseen: false };
             let seen = |reader| -> String {

@@ -196,22 +196,25 @@ pub(crate) fn lists_of(topic: &Topic) -> [String; 2] {
     [keys::articles_of_topic_by_score(topic), keys::articles_of_topic_by_time(topic)]
 }
 
-/// The facts behind a vote on an article: whether lists have the article, whether its list of voters has the voter, and
-/// when that expires.
+/// The facts behind a vote on an article: whether there is one, whether its list of voters has the voter, and when that
+/// expires.
 pub(crate) type ArticleState = (bool, bool, Expiry);
 
 /// The facts behind the vote of a user on the article of a news item.
 pub(crate) fn article_state(id: NewsId, voter: UserId) -> impl Fetch<Value = ArticleState> {
     let voted = keys::voted(id);
-    let place = read::score(keys::ARTICLES_BY_SCORE, keys::article(id));
-    (place.map(|score| score.is_some()), read::has_member(&voted, keys::user(voter)), read::expiry(voted))
+    let votes = read::field(keys::article(id), "votes");
+    let exists = votes.map(|votes: Option<String>| votes.is_some());
+    (exists, read::has_member(&voted, keys::user(voter)), read::expiry(voted))
 }
 
 /// A vote up on the article of a news item. A database of an older site has no articles before
 /// `tidings check articles --repair`.
 pub(crate) struct ArticleVote {
     id: NewsId,
-    /// Whether lists have the article.
+    /// Whether there is one.
+    exists: bool,
+    /// Whether lists have it, as they have its story.
     is_listed: bool,
     voter: UserId,
     /// Whether the list of voters has the voter.
@@ -224,24 +227,19 @@ pub(crate) struct ArticleVote {
 
 impl ArticleVote {
     pub(crate) fn new(
-        (is_listed, voted, expiry): ArticleState,
+        (exists, voted, expiry): ArticleState,
         now: Timestamp,
         news: &News,
         voter: UserId,
     ) -> Self {
-        let open_for = open_for(news.ctime, now).filter(|_| is_listed && !voted);
-        Self { id: news.id, is_listed, voter, voted, open_for, expiry }
+        let open_for = open_for(news.ctime, now).filter(|_| exists && !voted);
+        Self { id: news.id, exists, is_listed: news.state().is_listed(), voter, voted, open_for, expiry }
     }
 
     /// Checks that what was read is still true: a vote must not miss an article that has just been made.
     fn guard(&self, batch: &mut Batch) {
-        let name = keys::article(self.id);
-        if self.is_listed {
-            batch.key_present(&name);
-            batch.sorted_member_present(keys::ARTICLES_BY_SCORE, name);
-        } else {
-            batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, name);
-        }
+        let article = keys::article(self.id);
+        _ = if self.exists { batch.key_present(article) } else { batch.key_absent(article) };
     }
 
     /// Adds the vote to a batch, if it counts.
@@ -275,6 +273,11 @@ impl ArticleVote {
         batch.increment_field(name, "votes", i64::from(by));
     }
 
+    /// Whether there is an article.
+    pub(crate) const fn exists(&self) -> bool {
+        self.exists
+    }
+
     /// Whether the list of voters has the voter.
     pub(crate) const fn is_in_list(&self) -> bool {
         self.voted
@@ -294,7 +297,6 @@ impl ArticleVote {
                 batch.expire(voted, open_for);
             }
         }
-        batch.key_present(keys::article(self.id));
         self.count(batch, by);
     }
 
@@ -321,7 +323,7 @@ impl ArticleVote {
         if !self.voted {
             batch.member_absent(&voted, &voter);
         }
-        if counts && self.is_listed {
+        if counts && self.exists {
             batch.remove_member(voted, voter);
             self.count(batch, -1);
         }

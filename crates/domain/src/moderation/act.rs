@@ -11,7 +11,7 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::activity::ActionCounters;
 use crate::audit::{AUDIT, COMMAND_LINE};
-use crate::contributions::author_of;
+use crate::contributions::{Contribution, author_of};
 use crate::counts::CountedAction;
 use crate::review::WaitingRows;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
@@ -155,13 +155,17 @@ async fn act(
             batch.field_absent(keys::moderation(ended), UNDONE_BY);
             batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
         }
-        if let (Some(person), Some(text)) = (effect.concerns, &effect.message) {
-            let text = with_answer(site, (deed, thing, id), text);
+        let facts = deed.action().facts();
+        let subject = row.subject().filter(|_| !facts.is_private);
+        let concerns = effect.concerns.or_else(|| subject.map(Contribution::author));
+        let text = effect.message.or_else(|| sentence_about(&case, subject?));
+        if let (Some(person), Some(text)) = (concerns, text) {
+            let text = with_answer(site, (deed, thing, id), &text);
+            let text = format!("{}{text}", headline(&case, subject));
             Message::read(site, person).await?.write(&mut batch, now, &text);
         }
-        let is_private = matches!(deed, Deed::Note);
         let reason = match effect.reason {
-            _ if is_private => String::new(),
+            _ if facts.is_private => String::new(),
             Some(reason) => reason,
             None => reason.to_string(),
         };
@@ -171,7 +175,7 @@ async fn act(
             until: effect.until,
             count: effect.count,
             in_progress: effect.in_progress,
-            concerns: effect.concerns,
+            concerns,
             before: effect.before,
             changed: effect.changed,
             row: row_before,
@@ -203,6 +207,35 @@ async fn act(
     let (by, action, thing) = (&*moderator.username, deed.action().to_string(), thing.to_string());
     tracing::info!(target: AUDIT, by, through, action, thing, line = id.0, "moderated");
     Ok(id)
+}
+
+/// The sentence to an author about an action on what they have written.
+fn sentence_about(case: &Case<'_>, subject: &Contribution) -> Option<String> {
+    let told = case.deed.action().facts().told;
+    let reason = if case.reason.is_empty() { String::new() } else { format!(": {}", case.reason) };
+    (!told.is_empty()).then(|| format!("{}{reason}", told.replace("{}", &subject.called())))
+}
+
+/// The first line of a message: what happened, after the title of the story that it is about, and an empty line.
+fn headline(case: &Case<'_>, subject: Option<&Contribution>) -> String {
+    let told = case.deed.action().facts().told.replace("{}", case.thing.noun());
+    let title = match subject {
+        Some(Contribution::Story(story)) => Some(&story.title),
+        Some(Contribution::Comment(stored)) => Some(&stored.news.title),
+        Some(Contribution::Tweet(_) | Contribution::Profile(_)) | None => None,
+    };
+    // The message about an erasure names nothing of it.
+    let title = title.filter(|_| !matches!(case.deed, Deed::Erase(_)));
+    match (&*told, title) {
+        ("", _) => String::new(),
+        (told, Some(title)) => format!("“{title}”: {}\n\n", decapitalized(told)),
+        (told, None) => format!("{told}\n\n"),
+    }
+}
+
+fn decapitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_lowercase).chain(rest).collect()
 }
 
 /// The message to a person about an action: also where to appeal, if the action takes something from them, or

@@ -57,13 +57,7 @@ pub(super) struct Case<'a> {
 impl Case<'_> {
     /// Refuses a moderator who must not act on a person, or on something of theirs.
     pub(super) fn demand_power_over(&self, person: &User) -> Result<(), Refusal> {
-        if person.id == self.moderator.id {
-            return Err(Refusal::OwnThing);
-        }
-        if person.given_role() > self.moderator.role() {
-            return Err(Refusal::HigherRole);
-        }
-        Ok(())
+        demand_power(self.moderator, person)
     }
 
     /// Refuses a moderator who must not act on what somebody has written. An account that is gone protects
@@ -80,6 +74,17 @@ impl Case<'_> {
         let found = Contribution::read(self.site, self.thing).await?;
         self.demand_power_over_author(found.author()).await?;
         Ok(found)
+    }
+
+    /// The effect of a move to another state. The line knows the state before, and the batch fails if that has changed.
+    pub(super) fn move_to(&self, subject: &Contribution, state: Option<Withheld>) -> Effect {
+        let mut effect = Effect::default();
+        let states = (subject.withheld(), state.as_ref());
+        effect.changed.extend(ChangedFact::of_state(self.thing, Some(subject.author()), states));
+        if subject.withheld() != state.as_ref() {
+            subject.withhold(&mut effect.batch, self.site, self.now.timestamp(), state);
+        }
+        effect
     }
 
     /// Why a post that stays is withheld after the action: flags no longer hide it, because a moderator has looked at it.
@@ -121,6 +126,15 @@ impl Case<'_> {
     }
 }
 
+/// Refuses a moderator who must not act on a person, or on something of theirs.
+pub(super) fn demand_power(moderator: &User, person: &User) -> Result<(), Refusal> {
+    match person {
+        _ if person.id == moderator.id => Err(Refusal::OwnThing),
+        _ if person.given_role() > moderator.role() => Err(Refusal::HigherRole),
+        _ => Ok(()),
+    }
+}
+
 /// Work that follows the batch of an action, such as starting a job.
 type Then = Box<dyn FnOnce(&Site) + Send>;
 
@@ -131,9 +145,9 @@ pub(super) struct Effect {
     pub(super) batch: Batch,
     /// Why a check of them failed, other than by a race.
     pub(super) rejections: Vec<(CheckId, Refusal)>,
-    /// The person whom it concerns.
+    /// The person whom it concerns, if it is not the author of its thing.
     pub(super) concerns: Option<UserId>,
-    /// The message to that person's inbox.
+    /// The message to that person's inbox, if it is not the sentence of the action.
     pub(super) message: Option<String>,
     /// The line whose action it ends: that line says so.
     pub(super) ends: Option<ModerationId>,

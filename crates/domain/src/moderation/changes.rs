@@ -281,7 +281,7 @@ pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
 fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<ChangedFact> {
     let kind = line.action.facts().restriction?;
     // An action that takes something from somebody puts it on.
-    let is_lifted = line.action.facts().told.is_none();
+    let is_lifted = !line.action.facts().can_be_appealed;
     let after = Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
     let after = (!is_lifted).then(|| after.to_string());
     Some(ChangedFact::of_field(keys::user(line.concerns?), kind.field(), (before, after.as_deref())))

@@ -38,7 +38,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     if comment.body == after {
         return Err(Refusal::NothingToModerate("the comment already reads like that").into());
     }
-    let mut effect = Effect { concerns: Some(comment.user_id), ..Effect::default() };
+    let mut effect = Effect::default();
     effect.message = Some(format!("A moderator has edited your {called}: {}", case.reason));
     let texts = [comment.stored_text(), StoredText::Formatted(&after)];
     let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;

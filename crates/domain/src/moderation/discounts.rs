@@ -81,7 +81,6 @@ struct Story<'a> {
     news: News,
     vote: Option<(Direction, f64)>,
     article: ArticleVote,
-    has_article: bool,
     thread: Hash,
     /// The record of the votes that are out already, as stored.
     record: Option<String>,
@@ -95,13 +94,11 @@ impl<'a> Story<'a> {
         (id, record): (NewsId, Option<String>),
         user: UserId,
     ) -> impl Fetch<Value = Option<Self>> {
-        let article = (article_state(id, user), read::field(keys::article(id), "votes"));
-        (News::by_id(id), vote_of(id, user), article, read::hash(keys::thread(id))).map(
-            move |(news, vote, (article, article_votes), thread)| {
+        (News::by_id(id), vote_of(id, user), article_state(id, user), read::hash(keys::thread(id))).map(
+            move |(news, vote, article, thread)| {
                 let news = news?;
                 let article = ArticleVote::new(article, now, &news, user);
-                let has_article = article_votes.is_some();
-                Some(Self { site, now, user, news, vote, article, has_article, thread, record })
+                Some(Self { site, now, user, news, vote, article, thread, record })
             },
         )
     }
@@ -206,7 +203,7 @@ impl<'a> Story<'a> {
     }
 
     fn move_article(&self, batch: &mut Batch, by: i8) {
-        if self.has_article {
+        if self.article.exists() {
             self.article.write_moved(batch, (self.now, self.news.ctime), by);
         }
     }

@@ -88,6 +88,8 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Announce(announcement, seen), Thing::Site(SitePart::Announcement)) => {
             Box::pin(site_changes::announce(case, announcement, *seen))
         }
+        (Deed::Pin(days), Thing::Story(id)) => Box::pin(site_changes::pin(case, *id, Some(*days))),
+        (Deed::Unpin, Thing::Story(id)) => Box::pin(site_changes::pin(case, *id, None)),
         (Deed::SetReasons(change), Thing::Site(SitePart::Reasons)) => {
             Box::pin(site_changes::set_reasons(case, change))
         }

@@ -18,7 +18,8 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
     let (site, now) = (case.site, case.now);
-    let mut effect = decided(case, &contribution, "approved");
+    let mut effect = Effect::default();
+    review::settle(&mut effect.batch, case.thing);
     effect.changed.extend(ChangedFact::of_state(case.thing, None, (contribution.withheld(), None)));
     let erasure = Job::new(ERASE_ALL, contribution.author());
     if site.store.fetch(jobs::is_waiting(&erasure)).await? {
@@ -57,14 +58,8 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
 pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
-    let mut effect = decided(case, &contribution, "rejected");
-    let rejected = Withheld::removed(case.reason.as_str());
-    effect.changed.extend(ChangedFact::of_state(
-        case.thing,
-        None,
-        (contribution.withheld(), Some(&rejected)),
-    ));
-    contribution.withhold(&mut effect.batch, case.site, case.now.timestamp(), Some(rejected));
+    let mut effect = case.move_to(&contribution, Some(Withheld::removed(case.reason.as_str())));
+    review::settle(&mut effect.batch, case.thing);
     Ok(effect)
 }
 
@@ -73,18 +68,8 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     let line = case.undoes.ok_or(Refusal::CannotBeUndone)?;
     let state = line.state_before().ok_or(Refusal::CannotBeUndone)?;
     let contribution = case.contribution().await?;
-    let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
+    let mut effect = Effect::default();
     contribution.withhold(&mut effect.batch, case.site, case.now.timestamp(), Some(state));
     review::enqueue(&mut effect.batch, case.thing, case.now.timestamp());
     Ok(effect)
-}
-
-/// The effect of a decision, with the message to the author.
-fn decided(case: &Case<'_>, contribution: &Contribution, decision: &str) -> Effect {
-    let reason = if case.reason.is_empty() { String::new() } else { format!(": {}", case.reason) };
-    let message = format!("Your {} was {decision}{reason}", contribution.called());
-    let concerns = Some(contribution.author());
-    let mut effect = Effect { concerns, message: Some(message), ..Effect::default() };
-    review::settle(&mut effect.batch, case.thing);
-    effect
 }

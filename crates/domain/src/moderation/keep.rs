@@ -1,10 +1,8 @@
 //! Keeping what readers flagged, and opening the case again.
 
 use super::case::{Case, Effect};
-use super::changes::ChangedFact;
 use super::log::Line;
 use crate::comments::comment::Comment;
-use crate::contributions::Contribution;
 use crate::news::item::News;
 use crate::values::{Action, Thing, UserId, Withheld};
 use crate::{Error, Refusal};
@@ -12,7 +10,7 @@ use crate::{Error, Refusal};
 /// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.
 pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
     let subject = case.row.subject().ok_or(Refusal::NothingWaits)?;
-    let mut effect = about(case, subject).await?;
+    case.demand_power_over_author(subject.author()).await?;
     if !case.row.waits() {
         return Err(Refusal::NothingWaits.into());
     }
@@ -21,13 +19,7 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         // A post that waits for approval is approved or rejected.
         return Err(case.does_not_apply().into());
     }
-    let state = case.state_of_kept(subject.withheld());
-    if state.as_ref() != subject.withheld() {
-        subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), state.clone());
-    }
-    let states = (subject.withheld(), state.as_ref());
-    effect.changed.extend(ChangedFact::of_state(case.thing, Some(subject.author()), states));
-    Ok(effect)
+    Ok(case.move_to(subject, case.state_of_kept(subject.withheld())))
 }
 
 /// Whether a decision to keep something is taken back, and not the answer to a held post.
@@ -39,7 +31,8 @@ pub(super) fn is_undone(case: &Case<'_>) -> bool {
 /// Rounds: 1.
 pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     let subject = case.row.subject().ok_or(Refusal::CannotBeUndone)?;
-    let mut effect = about(case, subject).await?;
+    case.demand_power_over_author(subject.author()).await?;
+    let mut effect = Effect::default();
     if was_hidden(case.undoes) && subject.withheld().is_none() {
         let state = Some(Withheld::Flagged);
         subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), state);
@@ -72,11 +65,4 @@ pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect, Error> {
         case.demand_power_over_author(author).await?;
     }
     Ok(Effect { before: Some(DELETED.to_owned()), concerns: author, ..Effect::default() })
-}
-
-/// The effect of a decision about what somebody has posted, whom the moderator may moderate. An
-/// account that is gone protects nothing. Rounds: 1.
-async fn about(case: &Case<'_>, subject: &Contribution) -> Result<Effect, Error> {
-    case.demand_power_over_author(subject.author()).await?;
-    Ok(Effect { concerns: Some(subject.author()), ..Effect::default() })
 }

@@ -57,7 +57,7 @@ pub(super) async fn restrict(
             reason: case.reason.as_str().into(),
         },
     };
-    let mut effect = Effect { concerns: Some(person.user.id), until: restriction.until, ..Effect::default() };
+    let mut effect = Effect { until: restriction.until, ..Effect::default() };
     effect.message = Some(message_about(kind, &restriction));
     replace(case, &mut effect, &person, kind, Some(&restriction));
     if kind == RestrictionKind::Ban {
@@ -121,7 +121,7 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
     let restriction = in_force.ok_or(Refusal::NothingToModerate("no such restriction is in force"))?;
     let replaced = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
     let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
-    let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
+    let mut effect = Effect::default();
     effect.ends = Some(restriction.moderation);
     effect.message = Some(match &replaced {
         Some(replaced) => message_about(kind, replaced),
@@ -133,9 +133,9 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
 
 /// Warns a person: a message in the inbox.
 pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
-    let person = read_person(case, name).await?;
+    read_person(case, name).await?;
     let message = Some(format!("A moderator has warned you: {}", case.reason));
-    Ok(Effect { concerns: Some(person.user.id), message, ..Effect::default() })
+    Ok(Effect { message, ..Effect::default() })
 }
 
 /// Makes a person a moderator, or no longer one.
@@ -149,7 +149,7 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     }
     let new = if makes { format!("{flags}{MODERATOR_FLAG}") } else { flags.replace(MODERATOR_FLAG, "") };
     let key = keys::user(person.user.id);
-    let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
+    let mut effect = Effect::default();
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
     roles::write_role_password(&mut effect.batch, person.user.id, [flags, &new]);
     let letter = MODERATOR_FLAG.to_string();

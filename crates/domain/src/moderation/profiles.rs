@@ -20,7 +20,7 @@ fn removed_by(user: &Hash) -> Option<RemovedBy> {
 pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
     let key = keys::user(person.user.id);
-    let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
+    let mut effect = Effect::default();
     let stored = |(field, kept)| Some((field, kept, person.hash.get(field).filter(|text| !text.is_empty())?));
     let texts: Vec<_> = REMOVED_TEXTS.into_iter().filter_map(stored).collect();
     if texts.is_empty() {
@@ -69,7 +69,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
 /// Puts back the text of a profile, except where the person has written another since.
 async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect, Error> {
     let key = keys::user(person.user.id);
-    let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
+    let mut effect = Effect::default();
     effect.ends = ended_by(case, removed.line).await?.or(Some(removed.line));
     for (field, kept) in REMOVED_TEXTS {
         let is_blank = person.hash.get(field).is_none_or(str::is_empty);

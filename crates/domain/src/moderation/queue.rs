@@ -388,7 +388,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
         (Thing::Appeal(_), _) => Why::Appeal,
         (Thing::Message(_), _) => Why::Message,
         (_, Some(state)) if state.is_held() => Why::Held,
-        (_, Some(state)) if !state.is_listed() => return None,
+        (_, Some(state)) if !state.is_open() => return None,
         (_, _) => Why::Flagged,
     };
     let held_because = match why {

@@ -12,9 +12,7 @@ use crate::{Error, Refusal};
 pub(super) async fn remove(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     contribution.demand_not_removed()?;
-    let message = format!("A moderator has removed your {}: {}", contribution.called(), case.reason);
-    let effect = withdraw(case, contribution, Withheld::removed(case.reason.as_str())).await?;
-    Ok(Effect { message: Some(message), ..effect })
+    withdraw(case, contribution, Withheld::removed(case.reason.as_str())).await
 }
 
 /// Takes a contribution out of all lists, for a reason that is its new state.
@@ -23,7 +21,7 @@ pub(super) async fn withdraw(
     contribution: Contribution,
     state: Withheld,
 ) -> Result<Effect, Error> {
-    let mut effect = Effect { concerns: Some(contribution.author()), ..Effect::default() };
+    let mut effect = Effect::default();
     let states = (contribution.withheld(), Some(&state));
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
     effect.changed.extend(ChangedFact::of_removal(case.thing, None, case.id));
@@ -42,9 +40,7 @@ pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
         let news = case.site.store.fetch(News::by_id(news)).await?;
         news.map_or(Ok(()), |news| news.state().demand_open(case.moderator))?;
     }
-    let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
-    let effect = put_back(case, &contribution, &removed).await?;
-    Ok(Effect { message: Some(message), ..effect })
+    put_back(case, &contribution, &removed).await
 }
 
 /// Puts a contribution back into all lists, as it was before it was taken out.
@@ -54,7 +50,7 @@ pub(super) async fn put_back(
     removed: &RemovedBy,
 ) -> Result<Effect, Error> {
     let ends = ended_by(case, removed.line).await?;
-    let mut effect = Effect { concerns: Some(contribution.author()), ends, ..Effect::default() };
+    let mut effect = Effect { ends, ..Effect::default() };
     let states = (contribution.withheld(), removed.earlier.as_ref());
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
     let delivery = contribution.put_back((case.site, case.now), &mut effect.batch).await?;

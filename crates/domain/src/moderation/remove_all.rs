@@ -58,8 +58,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
         return Err(Refusal::NothingToModerate(why).into());
     }
     lines.push(case.id);
-    let mut effect =
-        Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
+    let mut effect = Effect { count: Some(0), in_progress: true, ..Effect::default() };
     store_not_undone(&mut effect.batch, &person, &lines);
     let (job, now, until) = (Job::new(KIND.name, case.id), case.now, case.now.as_score());
     let since = until - days.saturating_mul(86_400) as f64;
@@ -85,8 +84,7 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
     if lines.len() == before {
         return Err(Refusal::NothingToModerate("these posts have already been restored").into());
     }
-    let mut effect =
-        Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
+    let mut effect = Effect { count: Some(0), in_progress: true, ..Effect::default() };
     effect.ends = Some(origin);
     effect.before = Some(POSTS.to_owned());
     store_not_undone(&mut effect.batch, person, &lines);

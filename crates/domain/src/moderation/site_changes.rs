@@ -6,8 +6,8 @@ use super::changes::{ChangedFact, FactPart, reason_json};
 use crate::identity::{ANNOUNCEMENT, REASONS, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::news::item::News;
 use crate::values::{
-    Announcement, MAX_SAVED_REASONS, ReasonChange, Restriction, SavedReason, SavedReasons, Timestamp,
-    YoungHold,
+    Announcement, MAX_PINNED, MAX_SAVED_REASONS, NewsId, ReasonChange, Restriction, SavedReason,
+    SavedReasons, Timestamp, YoungHold,
 };
 use crate::{Error, Refusal, keys};
 use tidings_keyspace::{Fetch, read};
@@ -32,15 +32,49 @@ pub(super) async fn announce(
         return Err(Refusal::RowChanged.into());
     }
     let mut announcement = announcement.clone();
+    if last.is_some() {
+        announcement.made = announcement.made.max(Timestamp(last_made.0 + 1));
+    }
+    Ok(announced(before.as_deref(), &announcement))
+}
+
+fn announced(before: Option<&str>, announcement: &Announcement) -> Effect {
     let mut effect = Effect::default();
-    let after = (announcement != Announcement::default()).then(|| {
-        if last.is_some() {
-            announcement.made = announcement.made.max(Timestamp(last_made.0 + 1));
+    let is_any = !announcement.text().is_empty() || !announcement.stories().is_empty();
+    let after = is_any.then(|| announcement.to_json());
+    effect.change(keys::SITE, ANNOUNCEMENT, (before, after.as_deref()));
+    effect
+}
+
+/// The effect of pinning a story for so many days, or of unpinning it. The line above every page stays. Stories that are
+/// pinned together end together.
+pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Result<Effect, Error> {
+    let (news, [before]) =
+        case.site.store.fetch((News::by_id(id), read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
+    let now = case.now.timestamp();
+    let last = before.as_deref().and_then(Announcement::from_json).unwrap_or_default();
+    let mut stories = last.pinned(now).to_vec();
+    let is_pinned = stories.contains(&id);
+    stories.retain(|story| *story != id);
+    let until = match days {
+        None if !is_pinned => return Err(Refusal::NothingToModerate("this story is not pinned").into()),
+        None => last.pinned_until,
+        Some(_) if !news.is_some_and(|news| news.state().is_listed()) => {
+            return Err(Refusal::NoSuchNews.into());
         }
-        announcement.to_json()
-    });
-    effect.change(keys::SITE, ANNOUNCEMENT, (before.as_deref(), after.as_deref()));
-    Ok(effect)
+        Some(_) if stories.len() >= MAX_PINNED => {
+            return Err(Refusal::NothingToModerate(
+                "two stories are pinned already. Unpin one of them first",
+            )
+            .into());
+        }
+        Some(days) => {
+            stories.push(id);
+            Some(Timestamp(now.0.saturating_add(days.saturating_mul(86_400))))
+        }
+    };
+    let effect = announced(before.as_deref(), &last.with_pinned(stories, until));
+    Ok(Effect { until: until.filter(|_| days.is_some()), ..effect })
 }
 
 /// The effect of a change of the reasons, on those that there are now.

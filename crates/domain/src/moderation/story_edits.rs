@@ -107,7 +107,7 @@ async fn change(
     (edited_at, comes_back): (Option<Timestamp>, bool),
 ) -> Result<Effect, Error> {
     let (key, from) = (keys::news(story.id), Version::of(story));
-    let mut effect = Effect { concerns: Some(story.user_id), ..Effect::default() };
+    let mut effect = Effect::default();
     let notes = [&story.edited, &note].map(|note| note.as_ref().map(ToString::to_string));
     let mut news = News::clone(story);
     news.edit(&to.title, &to.url);

@@ -27,26 +27,19 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     // The undo of an unlocking locks for the reason that there was.
     let former = case.undoes.and_then(|line| line.changed_from(LOCKED)??.parse::<Lock>().ok());
     let reason = former.map_or_else(|| case.reason.as_str().into(), |former| former.reason);
-    let message = message(case, &news, "A moderator has locked the thread of your story");
-    Ok(Effect { message, ..write(case, &news, Some(Lock { moderation: case.id, reason })) })
+    Ok(write(case, &news, Some(Lock { moderation: case.id, reason })))
 }
 
 /// Opens the thread of a story again.
 pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
-    let message = message(case, &news, "A moderator has reopened the thread of your story");
-    Ok(Effect { ends: Some(lock.moderation), message, ..write(case, &news, None) })
-}
-
-/// The message to the author of a story.
-fn message(case: &Case<'_>, story: &News, done: &str) -> Option<String> {
-    Some(format!("{done} “{}” (/news/{}): {}", story.title, story.id, case.reason))
+    Ok(Effect { ends: Some(lock.moderation), ..write(case, &news, None) })
 }
 
 /// Gives the thread of a story another lock, or none.
 fn write(case: &Case<'_>, story: &StoredStory, lock: Option<Lock>) -> Effect {
-    let mut effect = Effect { concerns: Some(story.user_id), ..Effect::default() };
+    let mut effect = Effect::default();
     let locks = [&story.locked, &lock].map(|lock| lock.as_ref().map(ToString::to_string));
     let change = (locks[0].as_deref(), locks[1].as_deref());
     effect.changed.push(ChangedFact::of_field(keys::news(story.id), LOCKED, change));

@@ -38,6 +38,22 @@ impl TracesOf {
             }
         }
     }
+
+    /// Whether a story goes.
+    fn is_of_story(&self, news: NewsId, authors: &HashMap<NewsId, UserId>) -> bool {
+        match self {
+            Self::Thing(thing) => *thing == Thing::Story(news),
+            Self::Person(person) => authors.get(&news) == Some(person),
+        }
+    }
+}
+
+/// The story that a line names beside its thing: the one that another was merged into, or that a comment is on.
+fn other_story(line: &Line) -> Option<NewsId> {
+    match &line.thing {
+        Thing::Comment(address) => Some(address.news),
+        _ => merged_into(line),
+    }
 }
 
 /// The story into which a line has merged another.
@@ -94,6 +110,14 @@ pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decisio
             told.entry(person).or_default().extend(places.into_iter().chain(into));
         }
     }
+    // Messages about the comments on a story begin with its title.
+    for line in &lines {
+        if let (Thing::Comment(address), Some(person)) = (&line.thing, line.concerns)
+            && about.is_of_story(address.news, &authors)
+        {
+            told.entry(person).or_default().push(place_of(&line.thing));
+        }
+    }
     for (person, places) in told {
         // The message that says that something was erased names no post.
         let quotes = |text: &str| places.iter().any(|place| names(text, place));
@@ -108,14 +132,14 @@ fn names(text: &str, address: &str) -> bool {
     text.match_indices(address).any(|(at, found)| text.get(at + found.len()..).is_some_and(is_end))
 }
 
-/// The authors of the stories into which others were merged. Rounds: 1, none without any.
+/// The authors of the other stories that lines name. Rounds: 1, none without any.
 async fn authors_of(site: &Site, lines: &[Line], about: &TracesOf) -> Result<HashMap<NewsId, UserId>, Error> {
     let TracesOf::Person(_) = about else { return Ok(HashMap::new()) };
     let author = |id| {
         let author = read::field(keys::news(id), "user_id");
         author.map(move |author: Option<String>| Some((id, author?.parse().ok()?)))
     };
-    let reads: Vec<_> = lines.iter().filter_map(merged_into).map(author).collect();
+    let reads: Vec<_> = lines.iter().filter_map(other_story).map(author).collect();
     Ok(site.store.fetch(reads).await?.into_iter().flatten().collect())
 }
 

@@ -2,8 +2,9 @@
 
 use crate::values::text_forms::shown;
 use crate::values::{
-    Announcement, BanScope, BannedOrigin, Body, FlagVerdict, MAX_HOURS, MessageText, NewsId, NewsUrl,
-    Pattern, ReasonChange, RestrictionKind, RuleEffect, Thing, Timestamp, Title, Topics,
+    Announcement, BanScope, BannedOrigin, Body, Closed, FlagVerdict, MAX_HOURS, MessageText, NewsId, NewsUrl,
+    Pattern, PostKind, PostState, ReadBy, ReasonChange, RestrictionKind, RuleEffect, Thing, Timestamp, Title,
+    Topics,
 };
 
 /// How long something lasts: `None` is forever.
@@ -14,13 +15,20 @@ pub type Hours = Option<u64>;
 pub struct ActionFacts {
     /// The name in calls and in the log.
     pub name: &'static str,
-    /// Its words in the past tense, before the name of the thing.
+    /// The words on its button; empty if no menu offers it.
+    pub button: &'static str,
+    /// Whether it can be done to something. Menus offer what can.
+    pub fits: fn(&ActionSubject<'_>) -> bool,
+    /// Its sentence in the past tense, after the name of the moderator, unless it begins with `{}`, which stands for the
+    /// thing.
     pub past: &'static str,
-    /// Its thing in words, for a list of actions, where the past tense says little without one.
+    /// Its thing in words, for a list of actions.
     pub object: &'static str,
-    /// A sentence about it to the person whom it concerns, where that person can appeal: it takes something from
-    /// them, and it can be undone. `{}` stands for the kind of the thing.
-    pub told: Option<&'static str>,
+    /// A sentence about it to the person whom it concerns; `{}` stands for the thing. Empty if they are not told, or the
+    /// message has no title.
+    pub told: &'static str,
+    /// Whether that person can appeal: it takes something from them, and it can be undone.
+    pub can_be_appealed: bool,
     /// Its verdict on the flags of its thing. `None` leaves the row in the queue.
     pub verdict: Option<FlagVerdict>,
     /// How it is undone.
@@ -29,10 +37,60 @@ pub struct ActionFacts {
     pub restriction: Option<RestrictionKind>,
     /// Whether it may be done without a reason: it takes nothing from anybody.
     pub needs_no_reason: bool,
+    /// Whether its reason is for moderators only, so that the log does not have it.
+    pub is_private: bool,
     /// Whether only administrators may do it, and undo it.
     pub is_of_administrators: bool,
     /// Whether it has a call of its own, or none at all, and so cannot be asked for by the call for all others.
     pub has_own_call: bool,
+}
+
+/// The facts that decide which actions can be done to a post or a person.
+#[derive(Debug, Clone, Copy)]
+pub struct ActionSubject<'a> {
+    /// Its state.
+    pub state: PostState<'a>,
+    /// Whether its thread is locked.
+    pub is_locked: bool,
+    /// Whether it is pinned to the top of the front page.
+    pub is_pinned: bool,
+    /// Whether the person is a moderator.
+    pub is_moderator: bool,
+    /// The restrictions of the person that are in force.
+    pub in_force: &'a [RestrictionKind],
+}
+
+impl ActionSubject<'_> {
+    const fn is_person(&self) -> bool {
+        matches!(self.state.kind, PostKind::Profile)
+    }
+
+    const fn is_story(&self) -> bool {
+        matches!(self.state.kind, PostKind::Story)
+    }
+
+    /// Whether it is a story, a comment or a tweet in which people take part.
+    const fn is_open_post(&self) -> bool {
+        !self.is_person() && self.state.is_open()
+    }
+
+    /// Whether it is a post that waits for approval.
+    const fn waits(&self) -> bool {
+        matches!(self.state.closed(), Some(Closed::Held))
+    }
+
+    /// Whether flags hide it.
+    const fn is_hidden(&self) -> bool {
+        matches!(self.state.readers(), ReadBy::Curious)
+    }
+
+    fn is_under(&self, kind: RestrictionKind) -> bool {
+        self.is_person() && self.in_force.contains(&kind)
+    }
+
+    fn is_free_of(&self, kind: RestrictionKind) -> bool {
+        self.is_person() && !self.in_force.contains(&kind)
+    }
 }
 
 /// How an action is undone.
@@ -49,13 +107,17 @@ pub enum Undo {
 /// An action of which nothing follows.
 const PLAIN: ActionFacts = ActionFacts {
     name: "",
+    button: "",
+    fits: |_| false,
     past: "",
-    object: "",
-    told: None,
+    object: "a story, a comment or a post",
+    told: "",
+    can_be_appealed: false,
     verdict: None,
     undo: Undo::Never,
     restriction: None,
     needs_no_reason: false,
+    is_private: false,
     is_of_administrators: false,
     has_own_call: false,
 };
@@ -126,15 +188,29 @@ macro_rules! actions {
 
 actions! {
     /// A story, a comment or a tweet was removed.
-    Remove = "remove", "removed", {
-        told: Some("A moderator removed your {}"),
+    Remove = "remove", "removed {}", {
+        button: "Remove",
+        fits: |it| it.is_open_post(),
+        told: "Your {} was removed",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
     };
     /// A removed story, comment or tweet is back.
-    Restore = "restore", "restored", { undo: Undo::Deed(|_| Some(Deed::Remove)) };
+    Restore = "restore", "restored {}", {
+        told: "Your {} is back",
+        button: "Put back",
+        fits: |it| !it.is_person() && matches!(it.state.closed(), Some(Closed::Removed)) && !it.state.unseen,
+        undo: Undo::Deed(|_| Some(Deed::Remove)),
+    };
     /// A story, a comment or a tweet was erased for good. The deed is confirmed with this id.
-    Erase(Option<Box<str>>) = "erase", "erased", { verdict: UPHELD, is_of_administrators: true };
+    Erase(Option<Box<str>>) = "erase", "erased {}", {
+        told: "Your {} was erased",
+        button: "Erase for good",
+        fits: |it| !it.is_person() && !matches!(it.state.closed(), Some(Closed::Erased)),
+        verdict: UPHELD,
+        is_of_administrators: true,
+    };
     /// A story or the text of a comment was changed; what is `None` stays.
     Edit {
         /// The new title.
@@ -145,77 +221,126 @@ actions! {
         url: Option<NewsUrl>,
         /// The new text of a story without a URL, or of a comment.
         text: Option<Body>,
-    } = "edit", "edited", {
-        told: Some("A moderator edited your {}"),
+    } = "edit", "edited {}", {
+        object: "a story or a comment",
+        button: "Edit",
+        fits: |it| matches!(it.state.kind, PostKind::Story | PostKind::Comment) && it.is_open_post(),
+        told: "Your {} was edited",
+        can_be_appealed: true,
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Edit { title: None, topics: None, url: None, text: None })),
     };
     /// A story was merged into another.
-    Merge(NewsId) = "merge", "merged", {
-        told: Some("A moderator merged your {} into another"),
+    Merge(NewsId) = "merge", "merged {}", {
+        object: "a story",
+        button: "Merge into another story",
+        fits: |it| it.is_story() && it.is_open_post(),
+        told: "Your {} was merged into another",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Split)),
     };
     /// A merged story is a story of its own again.
-    Split = "split", "split off", {};
-    /// The thread of a story was locked.
-    Lock = "lock", "locked the thread of", {
+    Split = "split", "split off {}", {
+        told: "Your {} is a story of its own again",
         object: "a story",
-        told: Some("A moderator locked the thread of your {}"),
+        button: "Split off again",
+        fits: |it| matches!(it.state.closed(), Some(Closed::Merged(_))),
+    };
+    /// The thread of a story was locked.
+    Lock = "lock", "locked the thread of {}", {
+        button: "Lock the thread",
+        fits: |it| it.is_story() && it.is_open_post() && !it.is_locked,
+        object: "a story",
+        told: "The thread of your {} was locked",
+        can_be_appealed: true,
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Unlock)),
     };
     /// The thread is open again.
-    Unlock = "unlock", "unlocked the thread of", { object: "a story", undo: Undo::Deed(|_| Some(Deed::Lock)) };
+    Unlock = "unlock", "unlocked the thread of {}", {
+        told: "The thread of your {} is open again",
+        button: "Unlock the thread",
+        fits: |it| it.is_story() && it.is_open_post() && it.is_locked,
+        object: "a story",
+        undo: Undo::Deed(|_| Some(Deed::Lock)),
+    };
     /// A person's posts wait for approval.
-    Hold(Hours) = "hold", "now holds the posts of", {
+    Hold(Hours) = "hold", "now holds the posts of {}", {
+        button: "Hold what they write for approval",
+        fits: |it| it.is_free_of(RestrictionKind::Hold),
         object: "a person",
-        told: Some("A moderator put your posts on hold for approval"),
+        told: "What you write waits for approval",
+        can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Hold),
         undo: Undo::Deed(|_| Some(Deed::Unhold)),
     };
     /// A person's posts no longer wait.
-    Unhold = "unhold", "no longer holds the posts of", {
+    Unhold = "unhold", "no longer holds the posts of {}", {
+        told: "What you write no longer waits for approval",
+        button: "Stop holding what they write",
+        fits: |it| it.is_under(RestrictionKind::Hold),
         object: "a person",
         restriction: Some(RestrictionKind::Hold),
         undo: Undo::Deed(|_| Some(Deed::Hold(None))),
     };
     /// A person reads and votes only.
-    Silence(Hours) = "silence", "silenced", {
-        told: Some("A moderator silenced you"),
+    Silence(Hours) = "silence", "silenced {}", {
+        object: "a person",
+        button: "Silence",
+        fits: |it| it.is_free_of(RestrictionKind::Silence),
+        told: "You were silenced",
+        can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Silence),
         undo: Undo::Deed(|_| Some(Deed::Unsilence)),
     };
     /// The silence was lifted.
-    Unsilence = "unsilence", "lifted the silence of", {
+    Unsilence = "unsilence", "lifted the silence of {}", {
+        told: "Your silence was lifted",
+        button: "Lift the silence",
+        fits: |it| it.is_under(RestrictionKind::Silence),
         object: "a person",
         restriction: Some(RestrictionKind::Silence),
         undo: Undo::Deed(|_| Some(Deed::Silence(None))),
     };
     /// A person cannot log in.
-    Ban(Hours) = "ban", "banned", {
-        told: Some("A moderator banned you"),
+    Ban(Hours) = "ban", "banned {}", {
+        object: "a person",
+        button: "Ban",
+        fits: |it| it.is_free_of(RestrictionKind::Ban),
+        told: "You were banned",
+        can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Ban),
         undo: Undo::Deed(|_| Some(Deed::Unban)),
     };
     /// The ban was lifted.
-    Unban = "unban", "lifted the ban of", {
+    Unban = "unban", "lifted the ban of {}", {
+        told: "Your ban was lifted",
+        button: "Lift the ban",
+        fits: |it| it.is_under(RestrictionKind::Ban),
         object: "a person",
         restriction: Some(RestrictionKind::Ban),
         undo: Undo::Deed(|_| Some(Deed::Ban(None))),
     };
     /// All posts of a person of the last days, so many, were removed.
-    RemoveAll(u64) = "remove_all", "removed everything recent by", {
+    RemoveAll(u64) = "remove_all", "removed everything recent by {}", {
+        button: "Remove everything",
+        fits: |it| it.is_person(),
         object: "a person",
-        told: Some("A moderator removed your recent posts"),
+        told: "What you wrote recently was removed",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
     };
     /// Something that waited was approved.
-    Approve = "approve", "approved", {
+    Approve = "approve", "approved {}", {
+        told: "Your {} was approved",
+        object: "something",
+        button: "Approve",
+        fits: |it| it.waits(),
         verdict: REJECTED,
         needs_no_reason: true,
         undo: Undo::Deed(|thing| match thing {
@@ -227,107 +352,164 @@ actions! {
         }),
     };
     /// Something that waited was rejected.
-    Reject = "reject", "rejected", {
-        told: Some("A moderator rejected your {}"),
+    Reject = "reject", "rejected {}", {
+        object: "something",
+        button: "Reject",
+        fits: |it| it.waits(),
+        told: "Your {} was rejected",
+        can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
     /// Something that readers flagged stays.
-    Keep = "keep", "kept", {
+    Keep = "keep", "kept {}", {
+        object: "something",
+        button: "Keep",
+        fits: |it| it.is_open_post() && it.is_hidden(),
         verdict: REJECTED,
         needs_no_reason: true,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
     /// A person was warned.
-    Warn = "warn", "warned", { verdict: UPHELD };
-    /// Moderators noted something about a person.
-    Note = "note", "wrote a note about", { object: "a person", undo: Undo::Deed(|_| Some(Deed::Unnote)) };
-    /// The votes of a person do not count.
-    Discount(Hours) = "discount", "stopped counting the votes of", {
+    Warn = "warn", "warned {}", {
+        told: "A moderator warned you",
         object: "a person",
-        told: Some("A moderator stopped counting your votes"),
+        button: "Warn",
+        fits: |it| it.is_person(),
+        verdict: UPHELD,
+    };
+    /// Moderators noted something about a person.
+    Note = "note", "wrote a note about {}", {
+        button: "Write a note",
+        fits: |it| it.is_person(),
+        is_private: true,
+        object: "a person",
+        undo: Undo::Deed(|_| Some(Deed::Unnote)),
+    };
+    /// The votes of a person do not count.
+    Discount(Hours) = "discount", "stopped counting the votes of {}", {
+        button: "Stop counting their votes",
+        fits: |it| it.is_free_of(RestrictionKind::Discount),
+        object: "a person",
+        told: "Your votes do not count",
+        can_be_appealed: true,
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Recount)),
     };
     /// The votes of a person count again.
-    Recount = "recount", "resumed counting the votes of", {
+    Recount = "recount", "resumed counting the votes of {}", {
+        told: "Your votes count again",
+        button: "Count their votes again",
+        fits: |it| it.is_under(RestrictionKind::Discount),
         object: "a person",
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Discount(None))),
     };
     /// A person became a moderator.
-    MakeModerator = "make_moderator", "made a moderator of", {
+    MakeModerator = "make_moderator", "{} is now a moderator", {
+        told: "You are now a moderator",
+        button: "Make a moderator",
+        fits: |it| it.is_person() && !it.is_moderator,
         object: "a person",
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::UnmakeModerator)),
     };
     /// A person is no longer a moderator.
-    UnmakeModerator = "unmake_moderator", "removed the moderator role of", {
+    UnmakeModerator = "unmake_moderator", "{} is no longer a moderator", {
+        told: "You are no longer a moderator",
+        button: "Remove the moderator role",
+        fits: |it| it.is_person() && it.is_moderator,
         object: "a person",
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::MakeModerator)),
     };
     /// A rule was added.
-    Rule(Pattern, RuleEffect) = "rule", "added", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Unrule) };
+    Rule(Pattern, RuleEffect) = "rule", "added {}", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Unrule) };
     /// A rule was removed.
-    Unrule = "unrule", "removed", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Rule) };
+    Unrule = "unrule", "removed {}", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Rule) };
     /// A note about a person was deleted.
-    Unnote = "unnote", "deleted a note about", { object: "a person", has_own_call: true };
+    Unnote = "unnote", "deleted a note about {}", {
+        is_private: true,
+        object: "a person",
+        has_own_call: true,
+    };
     /// A decision of the queue was taken back: what it was about waits again.
-    Reopen = "reopen", "reopened the case of", { object: "something", has_own_call: true };
+    Reopen = "reopen", "reopened the case of {}", { object: "something", has_own_call: true };
     /// A moderator spoke as such.
-    Speak = "speak", "spoke as a moderator in", { object: "a comment", has_own_call: true };
+    Speak = "speak", "spoke as a moderator in {}", { object: "a comment", has_own_call: true };
     /// A network or an e-mail domain was banned.
-    Bar(BannedOrigin, BanScope, Hours) = "bar", "banned", {
+    Bar(BannedOrigin, BanScope, Hours) = "bar", "banned {}", {
         object: "a network or domain",
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Unbar),
     };
     /// Such a ban was lifted.
-    Unbar = "unbar", "lifted", {
+    Unbar = "unbar", "lifted {}", {
         object: "the ban of a network or domain",
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Bar),
     };
     /// The announcement or the pinned stories were changed, if the last one was still the one of this time.
-    Announce(Announcement, Option<Timestamp>) = "announce", "changed", {
+    Announce(Announcement, Option<Timestamp>) = "announce", "changed {}", {
         object: "the announcement",
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Announce),
     };
+    /// A story was pinned to the top of the front page, for so many days.
+    Pin(u64) = "pin", "pinned {}", {
+        button: "Pin to the front page",
+        fits: |it| it.is_story() && it.state.is_listed() && !it.is_pinned,
+        object: "a story",
+        is_of_administrators: true,
+        needs_no_reason: true,
+        undo: Undo::Facts(Action::Unpin),
+    };
+    /// It is no longer pinned.
+    Unpin = "unpin", "unpinned {}", {
+        button: "Unpin",
+        fits: |it| it.is_story() && it.is_pinned,
+        object: "a story",
+        is_of_administrators: true,
+        needs_no_reason: true,
+        undo: Undo::Facts(Action::Pin),
+    };
     /// The reasons that moderators have at hand were changed.
-    SetReasons(ReasonChange) = "set_reasons", "changed", {
+    SetReasons(ReasonChange) = "set_reasons", "changed {}", {
         object: "the saved reasons",
         needs_no_reason: true,
         has_own_call: true,
         undo: Undo::Facts(Action::SetReasons),
     };
     /// A webhook was added, changed or removed. The line does not know the address, which is a secret.
-    SetHooks = "set_hooks", "changed", { object: "the webhooks", has_own_call: true };
+    SetHooks = "set_hooks", "changed {}", { object: "the webhooks", has_own_call: true };
     /// Nobody can sign up for so many hours.
-    StopSignups(u64) = "stop_signups", "stopped", { object: "sign-ups", undo: Undo::Facts(Action::ResumeSignups) };
+    StopSignups(u64) = "stop_signups", "stopped {}", { object: "sign-ups", undo: Undo::Facts(Action::ResumeSignups) };
     /// People can sign up again.
-    ResumeSignups = "resume_signups", "resumed", { object: "sign-ups", undo: Undo::Facts(Action::StopSignups) };
+    ResumeSignups = "resume_signups", "resumed {}", { object: "sign-ups", undo: Undo::Facts(Action::StopSignups) };
     /// The posts of young accounts wait for approval for some time.
     HoldYoung {
         /// The age below which an account is young, in hours.
         age: u64,
         /// For so many hours.
         hours: u64,
-    } = "hold_young", "now holds", { object: "the posts of young accounts", undo: Undo::Facts(Action::UnholdYoung) };
+    } = "hold_young", "now holds {}", { object: "the posts of young accounts", undo: Undo::Facts(Action::UnholdYoung) };
     /// They no longer wait.
-    UnholdYoung = "unhold_young", "no longer holds", { object: "the posts of young accounts", undo: Undo::Facts(Action::HoldYoung) };
+    UnholdYoung = "unhold_young", "no longer holds {}", { object: "the posts of young accounts", undo: Undo::Facts(Action::HoldYoung) };
     /// A message to the moderators was answered, if the last one was still this. The member may have read the answer.
-    Answer(MessageText, Option<u64>) = "answer", "answered", {
+    Answer(MessageText, Option<u64>) = "answer", "answered {}", {
+        object: "a message",
         verdict: CLOSED,
         needs_no_reason: true,
         has_own_call: true,
     };
     /// A message to the moderators was closed without an answer.
-    Close = "close", "closed without an answer", {
+    Close = "close", "closed without an answer {}", {
+        told: "Your {} was closed without an answer",
+        object: "a message",
+        button: "Close without an answer",
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
@@ -342,7 +524,22 @@ impl Action {
     /// Whether the person whom it concerns can appeal against it, done to this thing. The answer to an appeal is
     /// the last word.
     pub const fn can_be_appealed(self, thing: &Thing) -> bool {
-        self.facts().told.is_some() && !matches!(thing, Thing::Appeal(_))
+        self.facts().can_be_appealed && !matches!(thing, Thing::Appeal(_))
+    }
+
+    /// The action in words that tell it from all others.
+    pub fn words(self) -> String {
+        let ActionFacts { past, object, .. } = self.facts();
+        past.replace("{}", object)
+    }
+
+    /// Those that can be done to something by an administrator, or by another moderator.
+    pub fn fitting(subject: &ActionSubject<'_>, is_administrator: bool) -> Vec<Self> {
+        let fits = |action: &Self| {
+            let ActionFacts { fits, is_of_administrators, .. } = action.facts();
+            fits(subject) && (is_administrator || !is_of_administrators)
+        };
+        Self::ALL.iter().copied().filter(fits).collect()
     }
 
     /// The action with a name.
@@ -370,6 +567,7 @@ pub fn parse_hours(text: &str) -> Result<Hours, NotHours> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn each_action_has_a_name_of_its_own() {
@@ -377,6 +575,15 @@ mod tests {
             assert_eq!(Action::named(action.name()), Some(*action));
         }
         assert_eq!(Action::named("delete"), None);
+    }
+
+    #[test]
+    fn each_action_has_words_of_its_own() {
+        let words: HashSet<String> = Action::ALL.iter().map(|action| action.words()).collect();
+        assert_eq!(words.len(), Action::ALL.len(), "{words:?}");
+        for action in Action::ALL {
+            assert!(action.facts().past.contains("{}"), "{action}");
+        }
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl Announcement {
         if is_over { &[] } else { &self.pinned }
     }
 
+    /// The same line with other stories that are pinned.
+    pub fn with_pinned(self, pinned: Vec<NewsId>, pinned_until: Option<Timestamp>) -> Self {
+        Self { pinned, pinned_until, ..self }
+    }
+
     /// The bytes of its texts.
     pub fn text_bytes(&self) -> usize {
         self.text.len() + self.url.len()

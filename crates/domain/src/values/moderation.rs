@@ -112,6 +112,16 @@ impl Thing {
         }
     }
 
+    /// Its kind in words.
+    pub const fn noun(&self) -> &'static str {
+        match self {
+            Self::Tweet(_) => "post",
+            Self::User(_) => "profile",
+            Self::Origin(_) => "ban",
+            other => other.kind(),
+        }
+    }
+
     /// Its id, without the kind.
     pub fn id(&self) -> String {
         match self {

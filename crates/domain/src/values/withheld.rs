@@ -23,25 +23,6 @@ pub const WITHHELD: &str = "withheld";
 /// was rejected, removed or erased. For strangers it never was.
 pub const UNSEEN: &str = "unseen";
 
-/// Why something is withheld from readers.
-#[derive(Debug, Clone, PartialEq, Eq, EnumIs)]
-pub enum Withheld {
-    /// A moderator removed it, for this reason. Readers see the reason and no text.
-    Removed(Box<str>),
-    /// It waits for a moderator's approval, for this reason. Only its author and moderators
-    /// know of it.
-    Held(Box<str>),
-    /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and
-    /// each reader's choices decide whether it is shown.
-    Flagged,
-    /// A moderator merged the story into this one, whose page shows its comments.
-    Merged(NewsId),
-    /// An administrator, or its author on leaving, has erased it: it is deleted, and nothing of its text is stored.
-    Erased,
-    /// The stored state cannot be read; this is its text. Only its author and moderators see it.
-    Unreadable(Box<str>),
-}
-
 /// A stored text that is not a state.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a state of something withheld")]
@@ -114,9 +95,11 @@ struct StateRow {
     has_del: bool,
     /// Its readers.
     readers: ReadBy,
+    /// Whether those who see it all the same are told that not everyone does: strangers, and its author and moderators.
+    told: [bool; 2],
     /// Why nobody answers it, votes on it, flags it or saves it; `None` if people do.
     closed: Option<Closed>,
-    /// Its word for programs.
+    /// Its word for programs, with which its stored text begins.
     word: &'static str,
     /// Its words in a list for moderators.
     tag: &'static str,
@@ -124,48 +107,179 @@ struct StateRow {
     sentence: &'static str,
 }
 
-impl StateRow {
-    /// The row of what its author has deleted.
-    const DELETED: Self =
-        Self::new([false, false, false, true], ReadBy::Nobody, Some(Closed::Deleted), [""; 3]);
+/// The row of what is not withheld.
+const OPEN: StateRow = StateRow {
+    is_listed: true,
+    is_counted: true,
+    is_editable: true,
+    has_del: false,
+    readers: ReadBy::All,
+    told: [true, true],
+    closed: None,
+    word: "",
+    tag: "",
+    sentence: "",
+};
 
-    const fn new(
-        [is_listed, is_counted, is_editable, has_del]: [bool; 4],
-        readers: ReadBy,
-        closed: Option<Closed>,
-        [word, tag, sentence]: [&'static str; 3],
-    ) -> Self {
-        Self { is_listed, is_counted, is_editable, has_del, readers, closed, word, tag, sentence }
+/// The row of an item for review.
+const WAITING: StateRow = StateRow {
+    is_listed: false,
+    is_counted: false,
+    readers: ReadBy::Insiders,
+    closed: Some(Closed::Held),
+    ..OPEN
+};
+
+/// The row of what its author has deleted.
+const DELETED: StateRow = StateRow {
+    is_listed: false,
+    is_counted: false,
+    is_editable: false,
+    has_del: true,
+    readers: ReadBy::Nobody,
+    closed: Some(Closed::Deleted),
+    ..OPEN
+};
+
+/// A value that is stored with a state.
+trait Given: Sized {
+    /// Its text, after the word of the state.
+    fn text(&self) -> String;
+    /// Reads it back.
+    fn read(text: &str) -> Option<Self>;
+    /// The reason in it, if it is one.
+    fn reason(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Given for Box<str> {
+    fn text(&self) -> String {
+        one_line(self)
     }
 
-    /// The row of what is not deleted.
-    #[rustfmt::skip]
-    const fn of(state: Option<&Withheld>) -> Self {
-        const FLAGGED: [&str; 3] =
-            ["flagged", "hidden by flags", "hidden by readers' flags until a moderator reviews it"];
-        const REMOVED: [&str; 3] = ["removed", "removed", "removed by a moderator"];
-        const HELD: [&str; 3] = ["held", "held", "waiting for a moderator's approval"];
-        const UNREADABLE: [&str; 3] =
-            ["unreadable", "not shown", "its stored data is damaged. Tell the site's administrator"];
-        const MERGED: [&str; 3] = ["merged", "merged", "merged into story"];
-        const ERASED: [&str; 3] = ["erased", "erased", "erased for good"];
-        match state {
-            //                               listed counted editable del
-            None =>                Self::new([true,  true,  true,  false], ReadBy::All, None, [""; 3]),
-            Some(Withheld::Flagged) =>
-                                   Self::new([true,  true,  true,  false], ReadBy::Curious, None, FLAGGED),
-            Some(Withheld::Removed(_)) =>
-                                   Self::new([false, false, false, true],  ReadBy::Told, Some(Closed::Removed), REMOVED),
-            Some(Withheld::Held(_)) =>
-                                   Self::new([false, false, true,  false], ReadBy::Insiders, Some(Closed::Held), HELD),
-            Some(Withheld::Unreadable(_)) =>
-                                   Self::new([false, false, true,  false], ReadBy::Insiders, Some(Closed::Held), UNREADABLE),
-            // Its address leads to the other story.
-            Some(Withheld::Merged(into)) =>
-                                   Self::new([false, false, false, false], ReadBy::All, Some(Closed::Merged(*into)), MERGED),
-            Some(Withheld::Erased) =>
-                                   Self::new([false, false, false, true],  ReadBy::Nobody, Some(Closed::Erased), ERASED),
+    fn read(text: &str) -> Option<Self> {
+        Some(printable(text.to_owned()).into())
+    }
+
+    fn reason(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl Given for NewsId {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+/// Declares the states: the variant with what is stored with it, its word, an example of what is stored, and in what its
+/// row differs from another.
+macro_rules! states {
+    ($(
+        $(#[$doc:meta])*
+        $Name:ident $(($given:ident: $Given:ty))? = $word:literal, $example:literal,
+        $base:ident { $($answer:ident: $value:expr),* $(,)? };
+    )+) => {
+        /// Why something is withheld from readers.
+        #[derive(Debug, Clone, PartialEq, Eq, EnumIs)]
+        pub enum Withheld {
+            $($(#[$doc])* $Name $(($Given))?,)+
+            /// The stored state cannot be read; this is its text. Only its author and moderators see it.
+            Unreadable(Box<str>),
         }
+
+        impl Withheld {
+            /// A stored text of each, for tests that walk over all.
+            pub const EXAMPLES: &[&str] = &[$(concat!($word, ":", $example)),+];
+
+            #[allow(unused_variables)]
+            const fn row(&self) -> StateRow {
+                match self {
+                    $(Self::$Name $(($given))? => StateRow { word: $word, $($answer: $value,)* ..$base },)+
+                    Self::Unreadable(_) => StateRow {
+                        word: "unreadable",
+                        tag: "not shown",
+                        sentence: "its stored data is damaged. Tell the site's administrator",
+                        ..WAITING
+                    },
+                }
+            }
+
+            /// The text that is stored after its word.
+            fn given(&self) -> String {
+                match self {
+                    $(Self::$Name $(($given))? => states!(@text $($given)?),)+
+                    Self::Unreadable(stored) => stored.to_string(),
+                }
+            }
+
+            /// The reason that a moderator or a rule gave; `None` for other states.
+            pub fn reason(&self) -> Option<&str> {
+                match self {
+                    $($(Self::$Name($given) => $given.reason(),)?)+
+                    _ => None,
+                }
+            }
+
+            fn read(word: &str, text: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$Name $((<$Given>::read(text)?))?),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+    (@text) => { String::new() };
+    (@text $given:ident) => { $given.text() };
+}
+
+states! {
+    /// A moderator removed it, for this reason. Readers see the reason and no text.
+    Removed(reason: Box<str>) = "removed", "spam: again", DELETED {
+        readers: ReadBy::Told,
+        closed: Some(Closed::Removed),
+        tag: "removed",
+        sentence: "removed by a moderator",
+    };
+    /// It waits for a moderator's approval, for this reason. Only its author and moderators know of it.
+    Held(reason: Box<str>) = "held", "the first post", WAITING {
+        tag: "held",
+        sentence: "waiting for a moderator's approval",
+    };
+    /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and each reader's choices decide
+    /// whether it is shown.
+    Flagged = "flagged", "", OPEN {
+        readers: ReadBy::Curious,
+        tag: "hidden by flags",
+        sentence: "hidden by readers' flags until a moderator reviews it",
+    };
+    /// A moderator merged the story into this one, whose page shows its comments. Its address leads there.
+    Merged(into: NewsId) = "merged", "7", DELETED {
+        has_del: false,
+        readers: ReadBy::All,
+        told: [false, false],
+        closed: Some(Closed::Merged(*into)),
+        tag: "merged",
+        sentence: "merged into story",
+    };
+    /// An administrator, or its author on leaving, has erased it: it is deleted, and nothing of its text is stored.
+    Erased = "erased", "", DELETED {
+        closed: Some(Closed::Erased),
+        tag: "erased",
+        sentence: "erased for good",
+    };
+}
+
+/// The row of what is not deleted.
+const fn row_of(state: Option<&Withheld>) -> StateRow {
+    match state {
+        Some(state) => state.row(),
+        None => OPEN,
     }
 }
 
@@ -186,10 +300,10 @@ pub struct PostState<'a> {
 
 impl PostState<'_> {
     const fn row(&self) -> StateRow {
-        let row = StateRow::of(self.withheld);
+        let row = row_of(self.withheld);
         match row.closed {
             Some(Closed::Erased) => row,
-            _ if self.deleted => StateRow::DELETED,
+            _ if self.deleted => DELETED,
             _ => row,
         }
     }
@@ -246,58 +360,58 @@ impl Withheld {
         text.parse().unwrap_or_else(|NotWithheld| Self::Unreadable(text.into()))
     }
 
-    /// The reason that a moderator or a rule gave; `None` for other states.
-    pub const fn reason(&self) -> Option<&str> {
-        match self {
-            Self::Removed(reason) | Self::Held(reason) => Some(reason),
-            Self::Flagged | Self::Merged(_) | Self::Erased | Self::Unreadable(_) => None,
-        }
-    }
-
     /// The story that it was merged into.
     pub const fn merged_into(&self) -> Option<NewsId> {
-        match self {
-            Self::Merged(into) => Some(*into),
+        match self.row().closed {
+            Some(Closed::Merged(into)) => Some(into),
             _ => None,
         }
     }
 
     /// Whether something in this state is in lists, unless it is deleted.
     pub const fn is_listed(&self) -> bool {
-        StateRow::of(Some(self)).is_listed
+        self.row().is_listed
+    }
+
+    /// Whether people take part in something in this state.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.row().closed.is_none()
     }
 
     /// Whether Lamer News is told that something in this state is deleted, so that it does not show it.
     pub(crate) const fn has_del(&self) -> bool {
-        StateRow::of(Some(self)).has_del
+        self.row().has_del
     }
 
     /// Its word for programs.
     pub const fn word(&self) -> &'static str {
-        StateRow::of(Some(self)).word
+        self.row().word
     }
 
     /// The words for its author and moderators, without the full stop.
     pub fn sentence(&self) -> String {
-        let words = StateRow::of(Some(self)).sentence;
-        match self {
-            Self::Merged(into) => format!("{words} {into}"),
-            Self::Removed(reason) | Self::Held(reason) if !reason.is_empty() => format!("{words}: {reason}"),
+        let words = self.row().sentence;
+        match (self.reason(), self.merged_into()) {
+            (Some(reason), _) if !reason.is_empty() => format!("{words}: {reason}"),
+            (_, Some(into)) => format!("{words} {into}"),
             _ => words.to_owned(),
         }
     }
 
+    /// The same for somebody who sees it all the same, if they are told. Its author and moderators are insiders.
+    pub fn notice(&self, is_insider: bool) -> Option<String> {
+        let [strangers, insiders] = self.row().told;
+        (if is_insider { insiders } else { strangers }).then(|| self.sentence())
+    }
+
     /// Its words in a list for moderators.
     pub const fn tag(&self) -> &'static str {
-        StateRow::of(Some(self)).tag
+        self.row().tag
     }
 
     /// The approximate size in bytes, besides the value itself.
     pub(crate) fn size(&self) -> usize {
-        match self {
-            Self::Removed(text) | Self::Held(text) | Self::Unreadable(text) => text.len(),
-            Self::Flagged | Self::Merged(_) | Self::Erased => 0,
-        }
+        self.given().len()
     }
 }
 
@@ -309,44 +423,32 @@ impl<'de> Deserialize<'de> for Withheld {
 
 impl fmt::Display for Withheld {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Removed(reason) => write!(formatter, "removed:{}", one_line(reason)),
-            Self::Held(reason) => write!(formatter, "held:{}", one_line(reason)),
-            Self::Flagged => formatter.write_str("flagged:"),
-            Self::Merged(into) => write!(formatter, "merged:{into}"),
-            Self::Erased => formatter.write_str("erased:"),
-            Self::Unreadable(stored) => formatter.write_str(stored),
+        if !self.is_unreadable() {
+            write!(formatter, "{}:", self.word())?;
         }
+        formatter.write_str(&self.given())
     }
 }
 
 read_text!(Withheld or NotWithheld: |stored| {
-    let (state, text) = stored.split_once(':')?;
-    let reason = || printable(text.to_owned()).into_boxed_str();
-    match state {
-        "removed" => Some(Self::Removed(reason())),
-        "held" => Some(Self::Held(reason())),
-        "flagged" => Some(Self::Flagged),
-        "erased" => Some(Self::Erased),
-        "merged" => text.parse().ok().map(Self::Merged),
-        _ => None,
-    }
+    let (word, text) = stored.split_once(':')?;
+    Self::read(word, text)
 });
 
 const fn is_secret(state: Option<&Withheld>, unseen: bool) -> bool {
-    unseen || matches!(StateRow::of(state).readers, ReadBy::Insiders)
+    unseen || matches!(row_of(state).readers, ReadBy::Insiders)
 }
 
 /// Whether only the author and moderators know of a post that gets another state, as before. `was` is its state, and
 /// whether it was taken away before readers saw it.
 pub(crate) const fn stays_secret(was: (Option<&Withheld>, bool), to: Option<&Withheld>) -> bool {
-    is_secret(was.0, was.1) && matches!(StateRow::of(to).closed, Some(Closed::Removed | Closed::Erased))
+    is_secret(was.0, was.1) && matches!(row_of(to).closed, Some(Closed::Removed | Closed::Erased))
 }
 
 /// Whether a post is deleted. An erased post is. A post that moderators have removed is not: it has the
 /// field `del` only so that Lamer News does not show it.
 pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
-    match StateRow::of(withheld).closed {
+    match row_of(withheld).closed {
         Some(Closed::Erased) => true,
         Some(Closed::Removed) => false,
         _ => has_del,
@@ -359,18 +461,14 @@ mod tests {
 
     #[test]
     fn each_state_is_stored_and_read_back() {
-        for (stored, state, unlisted) in [
-            ("removed:spam: again", Withheld::Removed("spam: again".into()), true),
-            ("held:", Withheld::Held("".into()), true),
-            ("held:the first post", Withheld::Held("the first post".into()), true),
-            ("flagged:", Withheld::Flagged, false),
-            ("merged:7", Withheld::Merged(NewsId(7)), true),
-            ("erased:", Withheld::Erased, true),
-        ] {
-            assert_eq!(stored.parse(), Ok(state.clone()), "{stored}");
-            assert_eq!(state.to_string(), stored);
-            assert_eq!(!state.is_listed(), unlisted, "{stored}");
+        for stored in Withheld::EXAMPLES.iter().chain(&["held:"]) {
+            let state: Withheld = stored.parse().unwrap();
+            assert_eq!(state.to_string(), *stored);
+            assert!(!state.is_unreadable() && stored.starts_with(state.word()), "{stored}");
+            assert!(!state.tag().is_empty() && !state.sentence().is_empty(), "{stored}");
         }
+        assert_eq!("removed:spam: again".parse(), Ok(Withheld::Removed("spam: again".into())));
+        assert_eq!("merged:7".parse(), Ok(Withheld::Merged(NewsId(7))));
     }
 
     #[test]

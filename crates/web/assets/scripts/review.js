@@ -1,3 +1,27 @@
+// The menu of moderators, which opens where the post stands.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest?.("a[data-menu]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const place = link.closest(".actions")?.parentElement ?? link.closest(".story, .tweet") ?? link.parentElement;
+  const shown = place.querySelector(":scope > .moderation-menu");
+  link.setAttribute("aria-expanded", String(!shown));
+  if (shown) {
+    shown.remove();
+    return;
+  }
+  try {
+    const answer = await fetch(link.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const menu = document.adoptNode(page.querySelector(".moderation-menu"));
+    for (const field of menu.querySelectorAll("[name=next]")) field.value = location.pathname + location.search;
+    place.append(menu);
+    menu.querySelector("input:not([type=hidden]), summary, a")?.focus();
+  } catch {
+    location.assign(link.href);
+  }
+});
+
 // The review queue: keys that decide
 
 const reviewQueue = document.querySelector("[data-queue]");

@@ -1,10 +1,10 @@
 //! The tools of moderators on the pages of what they moderate: the forms, and the line that says what was done,
 //! with a button that undoes it.
 //!
-//! A page offers [`tools`] with an [`ActionForm`] for each action. The form redirects to the page
-//! that it was on, and the layout shows [`done_line`] there.
+//! Posts have a [`menu_link`] where they stand. Its page has [`ActionForms`], which redirect to the page of the post, or with
+//! the script to the page that had the link; the layout shows [`done_line`] there.
 
-use super::addresses::{address_of_thing, profile_address};
+use super::addresses::{comment_address, news_address, profile_address, tweet_address};
 use super::frame::Frame;
 use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
@@ -13,7 +13,9 @@ use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry};
 use tidings_domain::values::words::counted;
-use tidings_domain::values::{Action, MAX_REASON, ModerationId, SitePart, Thing, UserId};
+use tidings_domain::values::{
+    Action, FlagVerdict, MAX_REASON, ModerationId, NewsId, SitePart, Thing, UserId,
+};
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.
 pub const DONE: &str = "moderated";
@@ -29,49 +31,68 @@ pub fn may_moderate(frame: &Frame<'_>, author: UserId) -> bool {
     is_moderator(frame) && frame.viewer.is_some_and(|viewer| viewer.id != author)
 }
 
-/// The tools for a thing: forms that a moderator can open. Nothing for other viewers, and without forms.
-pub fn tools(frame: &Frame<'_>, summary: &str, forms: &Markup) -> Markup {
+/// The link of a moderator to the menu of a post by this author. Administrators can erase their own posts.
+pub fn menu_link(frame: &Frame<'_>, thing: &Thing, author: UserId) -> Markup {
+    let is_administrator = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
     html! {
-        @if is_moderator(frame) && !forms.0.is_empty() {
-            details.tools.moderation-tools {
-                summary { (summary) }
-                (forms)
-            }
+        @if is_administrator || may_moderate(frame, author) {
+            " " a href={ "/moderate/menu/" (thing.kind()) "/" (thing.id()) } rel="nofollow" data-menu { "moderate" }
         }
     }
 }
 
-/// A form that does one of some actions to a thing.
-pub struct ActionForm<'a> {
-    /// The actions with their words, the most usual first.
-    pub actions: &'a [(Action, &'a str)],
-    /// The fields of the actions besides a reason. A field that only some of them take is in an element
-    /// with their names in `data-for`.
-    pub fields: Markup,
+/// The forms that do one of some actions to a thing: a button for each, and a form of its own for each that takes more than
+/// what all take.
+pub struct ActionForms<'a> {
+    /// The actions.
+    pub actions: &'a [Action],
+    /// The fields that an action takes beside a reason, if it has a form of its own.
+    pub own: &'a dyn Fn(Action) -> Option<Markup>,
+    /// The fields that all others take.
+    pub common: Markup,
+    /// The address to go to afterwards.
+    pub next: &'a str,
 }
 
-impl ActionForm<'_> {
-    /// The form.
+impl ActionForms<'_> {
+    /// The forms.
     pub fn render(&self, frame: &Frame<'_>, thing: &Thing) -> Markup {
+        let plain: Vec<Action> =
+            self.actions.iter().copied().filter(|action| (self.own)(*action).is_none()).collect();
+        html! {
+            @if !plain.is_empty() { (self.form(frame, thing, (&plain, &self.common))) }
+            @for action in self.actions {
+                @if let Some(fields) = (self.own)(*action) {
+                    details.tools {
+                        summary { (action.facts().button) }
+                        (self.form(frame, thing, (&[*action], &fields)))
+                    }
+                }
+            }
+        }
+    }
+
+    fn form(&self, frame: &Frame<'_>, thing: &Thing, (actions, fields): (&[Action], &Markup)) -> Markup {
+        let is_private = actions.iter().any(|action| action.facts().is_private);
+        let needs_none = |action: &Action| action.facts().needs_no_reason;
         html! {
             form.form.moderation-form method="post" action="/moderate" {
                 (thing_fields(frame, thing))
-                input type="hidden" name="next" value=(frame.way_back);
-                @if self.actions.len() > 1 {
-                    label {
-                        span { "Action" }
-                        select name="action" {
-                            @for (action, words) in self.actions { option value=(action.name()) { (words) } }
-                        }
-                    }
+                input type="hidden" name="next" value=(self.next);
+                (fields)
+                @if !actions.iter().all(needs_none) {
+                    (reason_field(if is_private { "Note (for moderators only)" } else { "Reason (public)" }, ""))
                 }
-                (self.fields)
-                @let is_noted = self.actions.iter().any(|(action, _)| *action == Action::Note);
-                (reason_field(if is_noted { "Reason (public), or the note" } else { "Reason (public)" }, ""))
                 (anonymous_box())
-                @match self.actions {
-                    [(action, words)] => button.button name="action" value=(action.name()) { (words) },
-                    _ => button.button { "Do this" },
+                div.buttons {
+                    @for action in actions {
+                        @let facts = action.facts();
+                        @let is_grave = facts.verdict == Some(FlagVerdict::Upheld) && facts.can_be_appealed;
+                        button.button.grave[is_grave] name="action" value=(facts.name) formnovalidate[facts.needs_no_reason] {
+                            (facts.button)
+                        }
+                        " "
+                    }
                 }
             }
         }
@@ -132,6 +153,56 @@ pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
     }
 }
 
+/// An action as a sentence: after the name of the moderator, or before it if the thing is the subject.
+pub fn sentence(action: Action, moderator: Option<&Markup>, thing: &Markup) -> Markup {
+    let past = action.facts().past;
+    html! {
+        @match past.split_once("{}").unwrap_or((past, "")) {
+            ("", after) => { (thing) (after) @if let Some(moderator) = moderator { ", by " (moderator) } }
+            (before, after) => { @if let Some(moderator) = moderator { (moderator) " " } (before) (thing) (after) }
+        }
+    }
+}
+
+/// The thing of an entry of the log, with a link.
+pub fn target(entry: &LogEntry) -> Markup {
+    let story = |id: NewsId, title: Option<&str>| {
+        html! {
+            @match title {
+                Some(title) => { "“" a href=(news_address(id)) dir="auto" { (title) } "”" }
+                None => { "story " a href=(news_address(id)) { (id) } }
+            }
+        }
+    };
+    html! {
+        @match &entry.thing {
+            Thing::Story(id) => {
+                (story(*id, entry.title.as_deref())) (author_of(entry))
+                @if let Some((into, title)) = &entry.into { " into " (story(*into, title.as_deref())) }
+            }
+            Thing::Comment(address) => {
+                a href=(comment_address(*address)) { "comment " (address.comment) } (author_of(entry)) " on "
+                @match &entry.title {
+                    Some(title) => { "“" bdi { (title) } "”" }
+                    None => { "story " (address.news) }
+                }
+            }
+            Thing::Tweet(id) => { a href=(tweet_address(*id)) { "post " (id) } (author_of(entry)) },
+            Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
+            Thing::Appeal(id) => { "the appeal against " (line_link(*id, "")) },
+            Thing::Application(_) | Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => {
+                (target_name(entry))
+            }
+        }
+    }
+}
+
+fn author_of(entry: &LogEntry) -> Markup {
+    html! {
+        @if let Some(author) = &entry.author { " by " a.author href=(profile_address(author, "")) { (author) } }
+    }
+}
+
 /// The line at the top of a page to which a form for moderators has redirected: what was done is
 /// in the log, and how to undo it.
 pub fn done_line(frame: &Frame<'_>) -> Markup {
@@ -139,14 +210,8 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
         @if let Some(done) = &frame.done {
             div.notice.undo role="status" {
                 span {
-                    "Done: " (done.action.facts().past) " "
-                    a href=(address_of_thing(&done.thing)) {
-                        @match &done.thing {
-                            Thing::User(name) => (name),
-                            _ => (target_name(done)),
-                        }
-                    }
-                    " (" (line_link(done.id, "")) " of the moderation log)."
+                    @if done.undoes.is_some() { "Undone" } @else { "Done" }
+                    ": " (sentence(done.action, None, &target(done))) ". See " (line_link(done.id, " of the log")) "."
                     @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
                         " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
                     }
@@ -174,9 +239,9 @@ pub fn thing_name(thing: &Thing) -> String {
         Thing::Story(id) => format!("story {id}"),
         Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
         Thing::Tweet(id) => format!("post {id}"),
-        Thing::User(name) => format!("profile of {name}"),
-        Thing::Application(name) => name.to_string(),
-        Thing::Appeal(id) => format!("against line {id}"),
+        Thing::User(name) => name.to_string(),
+        Thing::Application(name) => format!("the application of {name}"),
+        Thing::Appeal(id) => format!("the appeal against entry {id}"),
         Thing::Message(id) => format!("messages {id} to the moderators"),
         Thing::Rule(id) => format!("rule {id}"),
         Thing::Origin(id) => format!("ban {id} of a network or a domain"),
@@ -205,14 +270,14 @@ pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
             (frame.form_page())
             input type="hidden" name="next" value=(frame.way_back);
             input type="hidden" name="moderation_id" value=(id);
-            (reason_field("Reason to undo it", "A mistake"))
+            (reason_field("Why undo it?", "A mistake"))
             button.button.small { "Undo" }
         }
     }
 }
 
-/// A link to a line of the log, with more words behind its number.
+/// A link to an entry of the log, with more words behind its number.
 pub fn line_link(id: ModerationId, more: &str) -> Markup {
     let before = id.0.saturating_add(1);
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) (more) } }
+    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "entry " (id) (more) } }
 }

@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
-use tidings_domain::values::Withheld;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{UserId, Withheld};
 
 /// Why something is not shown, in the words of a line in its place. `what` is "a comment" or
 /// the like.
@@ -51,11 +51,12 @@ pub fn insider_words(withheld: &Withheld) -> String {
     withheld.sentence()
 }
 
-/// The same as a notice above a story or a tweet that its reader sees all the same.
-pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
+/// The same as a notice above what its reader sees all the same, if they are told.
+pub fn insider_notice(frame: &Frame<'_>, author: UserId, withheld: Option<&Withheld>) -> Markup {
+    let is_insider = frame.viewer.is_some_and(|viewer| viewer.is_insider(author));
     html! {
-        @if let Some(withheld) = withheld.filter(|withheld| !withheld.is_merged()) {
-            p.notice.withheld { "Not shown to everyone: " bdi { (insider_words(withheld)) } "." }
+        @if let Some(words) = withheld.and_then(|state| state.notice(is_insider)) {
+            p.notice.withheld { "Not shown to everyone: " bdi { (words) } "." }
         }
     }
 }

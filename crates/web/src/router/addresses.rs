@@ -368,6 +368,7 @@ fn staff_pages() -> Declarations {
             moderation::directory_page::page, moderation::directory_page::change;
         get "/moderate/person/{name}": own(Core, Small, Welcome, None) => moderation::person_page::page;
         get "/moderate/figures": own(Core, Small, Welcome, None) => moderation::figures::page;
+        get "/moderate/menu/{kind}/{id}": own(Core, Small, Welcome, None) => moderation::menu::page;
         get "/moderate/erase/{kind}/{id}": own(Core, Small, Welcome, None) => moderation::erasing::page;
         get "/moderate/reasons": own(Core, Small, Welcome, None) => moderation::reasons::page;
         post "/moderate/votes": target(Core, Short, None).once() => moderation::review::look_for_rings;

@@ -10,9 +10,10 @@ use crate::moderation::keep::DELETED;
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
 use crate::values::{
-    Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, Thing, Timestamp, UserId,
+    Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, NewsId, Thing, Timestamp, UserId,
 };
 use crate::{Error, Refusal, fields, keys};
+use std::collections::HashMap;
 use tidings_keyspace::{Boxed, Fetch, Order, read};
 
 /// Stands for the name of an applicant who was not accepted. No name has a blank.
@@ -37,6 +38,8 @@ pub struct LogEntry {
     pub title: Option<String>,
     /// The author of the thing. Readers see it while the thing is shown.
     pub author: Option<String>,
+    /// The story that a merge was into, with the title if the viewer may see it.
+    pub into: Option<(NewsId, Option<String>)>,
     /// Why; may be empty.
     pub reason: String,
     /// The line that this action undid.
@@ -321,10 +324,19 @@ impl LineSubject {
     }
 }
 
+/// The story that a merge was into.
+fn merged_into(line: &Line) -> Option<NewsId> {
+    line.before.as_deref().filter(|_| line.action == Action::Merge)?.parse().ok()
+}
+
 /// The lines as the viewer may see them: with names and titles. Rounds: 2; 3 for moderators, 4 with batches.
 async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
     let subjects = lines.iter().map(|line| LineSubject::of(&line.thing, sees)).collect::<Vec<_>>();
-    let subjects = visit.fetch_if_needed(subjects).await?;
+    let targets: Vec<_> = lines.iter().filter_map(merged_into).collect();
+    let titles = targets.iter().map(|id| LineSubject::of(&Thing::Story(*id), sees)).collect::<Vec<_>>();
+    let (subjects, titles) = visit.fetch_if_needed((subjects, titles)).await?;
+    let targets: HashMap<_, _> =
+        targets.into_iter().zip(titles.into_iter().map(|story| story.title)).collect();
     let authors = subjects.iter().filter_map(|subject| subject.author);
     let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
     // Of what is gone, only a decision about its flags can be undone.
@@ -350,6 +362,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
         let can_be_undone =
             undoable.contains(&line.id) || is_open && line.parts.iter().any(|part| undoable.contains(part));
         let thing = shown_thing(&line, sees);
+        let into = merged_into(&line).map(|id| (id, targets.get(&id).cloned().flatten()));
         let parts = (!line.parts.is_empty()).then_some(line.parts.len() as u64);
         let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, part_of, .. } =
             line;
@@ -362,6 +375,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
             thing,
             title,
             author,
+            into,
             reason,
             undoes,
             undone_by,

@@ -201,7 +201,7 @@ fn about(frame: &Frame<'_>, user: &User, reader: Option<&Reader>) -> Markup {
         } @else if let Some(state) = withheld.filter(|_| !is_seen) {
             p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }
         } @else {
-            (insider_notice(withheld))
+            (insider_notice(frame, user.id, withheld))
             div.text dir="auto" { (autolink(&frame.site().with_moved_links(&user.about), frame.link_target())) }
         }
     }

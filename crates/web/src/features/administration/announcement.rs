@@ -15,9 +15,13 @@ use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
 use crate::route::{LONG, SHORT};
 use axum::Json;
 use maud::{Markup, html};
-use tidings_domain::Error;
 use tidings_domain::moderation::announcing;
 use tidings_domain::values::{Announcement, Hours, IdentityError, MAX_ANNOUNCEMENT, NewsId, Timestamp};
+use tidings_domain::{Error, Refusal};
+
+/// The hours for which an announcement is shown, and stories are pinned, unless one says otherwise.
+const USUAL_HOURS: u64 = 14 * 24;
+const USUAL_PINNED_HOURS: u64 = 7 * 24;
 
 /// The address of the form, a part of the page about the site.
 const PAGE: &str = "/admin/site#announcement";
@@ -49,6 +53,9 @@ fn pinned(fields: &Fields, name: &'static str) -> Result<Vec<NewsId>, RequestErr
 
 const WRONG_PINNED: RequestError =
     RequestError::field("pinned", "it must be the numbers of at most two stories, with commas between them");
+
+const NOT_SHOWN: RequestError =
+    RequestError::field("pinned", "it must be the numbers of stories that are shown");
 
 impl AnnouncementForm {
     fn check(&self, _: &Fields) -> Result<(), RequestError> {
@@ -128,7 +135,12 @@ pub fn actions() -> Vec<ActionEntry> {
                 Box::pin(async move {
                     let now = app.moment();
                     let announcement = (form.at(now.timestamp())?, form.seen);
-                    Ok::<_, RequestError>(announcing::change(&app.site, now, by.user, announcement).await?)
+                    announcing::change(&app.site, now, by.user, announcement).await.map_err(|error| {
+                        match error {
+                            Error::Refused(Refusal::NoSuchNews) => NOT_SHOWN,
+                            error => error.into(),
+                        }
+                    })
                 })
             },
         )
@@ -151,17 +163,20 @@ pub fn section(frame: &Frame<'_>) -> Markup {
     let current = AnnouncementResponse::from((&frame.brand.announcement, frame.now));
     let pinned: Vec<String> = current.pinned.iter().map(ToString::to_string).collect();
     let (pinned, most) = (pinned.join(", "), MAX_ANNOUNCEMENT.to_string());
-    let (hours, pinned_hours) = (current.hours.to_string(), current.pinned_hours.to_string());
+    // A new one ends by itself unless one says otherwise.
+    let hours = if current.text.is_empty() { USUAL_HOURS } else { current.hours }.to_string();
+    let pinned_hours =
+        if current.pinned.is_empty() { USUAL_PINNED_HOURS } else { current.pinned_hours }.to_string();
     let text = Field::new("text", "Announcement").value(&current.text).with("maxlength", &most);
     let text = text.hint(html! { "One line above every page. Members can dismiss it. Empty for none." });
     let url = Field::new("url", "Link").value(&current.url).exact();
     let url = url.hint(html! { "Optional: a full address, or a page of this site, such as /news/7." });
     let end = Field::new("hours", "Hours").value(&hours).with("inputmode", "numeric");
-    let end = end.hint(html! { "For how long it is shown; 0 until you remove it." });
+    let end = end.hint(html! { "Hours to show it. 0: until removed." });
     let stories = Field::new("pinned", "Pinned stories").value(&pinned).exact();
     let stories = stories.hint(html! { "The numbers of up to two stories, for the top of the front page." });
     let pinned_end = Field::new("pinned_hours", "Hours").value(&pinned_hours).with("inputmode", "numeric");
-    let pinned_end = pinned_end.hint(html! { "For how long they are pinned; 0 until you remove them." });
+    let pinned_end = pinned_end.hint(html! { "Hours to pin them. 0: until removed." });
     html! {
         h2 #announcement { "Announcement" }
         p { "The " a href="/moderations?kind=site" { "moderation log" } " lists announcements, and you can undo them there." }
@@ -169,7 +184,7 @@ pub fn section(frame: &Frame<'_>) -> Markup {
             (frame.signed_fields())
             input type="hidden" name="seen" value=(current.made);
             @for field in [text, url, end, stories, pinned_end] { (field.input()) }
-            button.button { "Announce" }
+            button.button { "Save the announcement" }
         }
     }
 }

@@ -191,15 +191,15 @@ const fn kind_words(kind: HookKind) -> &'static str {
         HookKind::Comment => "new comments",
         HookKind::Flag => "flags",
         HookKind::Signup => "new members",
-        HookKind::Queue => "what waits for a moderator",
-        HookKind::Decision => "decisions of moderators",
+        HookKind::Queue => "items for review",
+        HookKind::Decision => "moderator decisions",
     }
 }
 
 const fn format_words(format: HookFormat) -> &'static str {
     match format {
-        HookFormat::Full => "everything, as JSON",
-        HookFormat::Chat => "one line of text, for Slack and bridges of Matrix",
+        HookFormat::Full => "Full JSON",
+        HookFormat::Chat => "One line of text (Slack, Matrix)",
     }
 }
 
@@ -232,6 +232,7 @@ fn hook_section(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
 /// The form of a hook, or of a new one.
 fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
     let number = hook.map_or("new".to_owned(), |hook| hook.id.to_string());
+    let name = hook.map_or("New webhook".to_owned(), |hook| format!("Webhook {}", hook.id));
     let id = |field: &str| format!("{field}-{number}");
     let most = MAX_HOOK_ADDRESS.to_string();
     let address = hook.map_or("", |hook| hook.address.url().as_str());
@@ -241,7 +242,7 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
         _ => "8 to 200 characters, which the other server knows, too. A chat can do without one.",
     };
     html! {
-        form.form.narrow method="post" action=(ADDRESS) aria-label={ "Webhook " (number) } {
+        form.form.narrow method="post" action=(ADDRESS) aria-label=(name) {
             (frame.signed_fields())
             // So that no box is a mistake, and not what stays.
             input type="hidden" name="kinds" value="";
@@ -275,7 +276,7 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
                     }
                 }
             }
-            button.button { @if hook.is_some() { "Save" } @else { "Add" } }
+            button.button { @if hook.is_some() { "Save the webhook" } @else { "Add the webhook" } }
         }
     }
 }

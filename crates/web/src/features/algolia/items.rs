@@ -7,7 +7,7 @@ use crate::limits::PAGE_LIST_BYTES;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ops::Range;
-use tidings_domain::accounts::seen::Seen;
+use tidings_domain::accounts::seen::{Seen, ShownIn};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
@@ -106,7 +106,7 @@ impl Tree<'_> {
         positions: Range<usize>,
         is_whole: bool,
     ) -> Result<String, RequestError> {
-        let line = Seen::by_visitors(&self.thread.news).ok_or(RequestError::NotFound)?;
+        let line = Seen::by_visitors(&self.thread.news, ShownIn::Page).ok_or(RequestError::NotFound)?;
         let news: &News = &line.news;
         let entry = json!({
             "author": line.username.as_deref(), "created_at": date(news.ctime), "created_at_i": news.ctime,
@@ -124,7 +124,7 @@ impl Tree<'_> {
 
     /// A comment without those below it; `None` if visitors do not see it.
     fn comment(&self, position: usize) -> Option<Value> {
-        let line = self.thread.line(position).and_then(Seen::by_visitors)?;
+        let line = self.thread.line(position).and_then(|line| Seen::by_visitors(line, ShownIn::List))?;
         let news: NewsId = self.thread.lines.news();
         let parent = parent_of(&self.thread.lines, position)?;
         Some(json!({

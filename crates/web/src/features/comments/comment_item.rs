@@ -4,6 +4,7 @@ use crate::markup::addresses::comment_address;
 use crate::markup::fragments::{Fragment, Slots, placeholders, written};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
+use crate::markup::moderation_tools::{is_moderator, menu_link};
 use crate::markup::parts::{age, age_as, ago, author, vote_counts};
 use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_words, show_link, stand_in};
@@ -13,7 +14,7 @@ use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
-use tidings_domain::values::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::{CommentAddress, CommentId, NewsId, Thing};
 
 placeholders! {
     /// The parts of a comment that depend on the viewer, the story or the time.
@@ -191,7 +192,7 @@ impl CommentItem<'_> {
         let comment = line.comment;
         let is_usual = frame.viewer.is_some_and(|viewer| {
             let has_part = viewer.id == comment.user_id || comment.vote_of(viewer.id).is_some();
-            !has_part && place.is_open && comment.withheld.is_none()
+            !has_part && !is_moderator(frame) && place.is_open && comment.withheld.is_none()
         });
         if is_usual {
             frame.note_item_button();
@@ -227,6 +228,8 @@ impl CommentItem<'_> {
             CommentPlaceholder::Age => ago(frame.now, comment.ctime).render_to(html),
             CommentPlaceholder::Links => {
                 CommentLinks::of(frame, *place, comment).on(place.news, comment.id).render_to(html);
+                let thing = Thing::Comment(CommentAddress { news: place.news, comment: comment.id });
+                menu_link(frame, &thing, comment.user_id).render_to(html);
             }
         }
     }
@@ -357,6 +360,7 @@ mod tests {
     use super::*;
     use crate::limits::{COMMENT_IDS, COMMENT_MARKUP_BYTES, COMMENT_NAMES, LISTED_COMMENT_BYTES};
     use crate::markup::test_support::{NOW, framed, user};
+    use tidings_domain::accounts::seen::ShownIn;
     use tidings_domain::values::{LONGEST_STORED_USERNAME, size};
 
     /// The bytes of a comment with this id, on a story with this id, in its thread and alone. User
@@ -382,7 +386,7 @@ mod tests {
                 next: jump(),
             };
             let marks = CommentMarks { is_new: true, by_story_author: true };
-            let item = CommentItem { place, line: Seen::by_visitors(line).unwrap(), marks };
+            let item = CommentItem { place, line: Seen::by_visitors(line, ShownIn::List).unwrap(), marks };
             let mut html = item.render(frame, &addresses).into_string();
             // The branch in the list, with the name of its author. Its text has its own room.
             name.render_to(&mut html);
@@ -392,7 +396,8 @@ mod tests {
         // A button that takes a vote back has some attributes more.
         let longer = 80;
         let alone = framed(Some(&admin), |frame| {
-            comment_item(frame, place, Viewed::Whole(Seen::by_visitors(line).unwrap()), 7).render()
+            comment_item(frame, place, Viewed::Whole(Seen::by_visitors(line, ShownIn::List).unwrap()), 7)
+                .render()
         });
         (html.len() + branch + longer, alone.into_string().len() + longer)
     }
@@ -408,7 +413,7 @@ mod tests {
             let place =
                 CommentContext { news: NewsId(5), news_deleted, is_open: !news_deleted, among_others: false };
             let line = ThreadLine { comment: &comment, depth: 0, username: Some("alice") };
-            let line = Seen::by_visitors(line).unwrap();
+            let line = Seen::by_visitors(line, ShownIn::List).unwrap();
             for viewer in [None, Some(&author), Some(&voter), Some(&other)] {
                 for is_new in [false, true] {
                     let marks = CommentMarks { is_new, by_story_author: is_new };

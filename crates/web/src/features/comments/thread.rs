@@ -7,15 +7,14 @@ use crate::error::RequestError;
 use crate::features::moderation::flagging::flag_address;
 use crate::features::stories::item::{leading_story, news_buttons};
 use crate::features::stories::marks::story_button;
-use crate::features::stories::story_tools::{
-    edit_note, merged_address, merged_threads, read_merged, story_tools,
-};
+use crate::features::stories::story_tools::{edit_note, merged_address, merged_threads, read_merged};
 use crate::markup::addresses::{login_to, news_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
 use crate::markup::markdown::markdown;
+use crate::markup::moderation_tools::menu_link;
 use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
 use crate::markup::withheld::{lock_notice, shown_title};
@@ -139,7 +138,7 @@ impl<'a> ThreadPage<'a> {
             @match (self.part.branch, self.part.number) {
                 (None, 1) => {
                     (news_head(frame, self.thread))
-                    div.under { (self.comment_form(frame)) (story_tools(frame, news)) }
+                    div.under { (self.comment_form(frame)) }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 (None, number) => {
@@ -299,6 +298,7 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
                 " " a href=(flag_address(&Thing::Story(news.id))) rel="nofollow" { "flag" }
             }
         }
+        (menu_link(frame, &Thing::Story(news.id), news.user_id))
     };
     html! {
         article.item.lead #(anchor) data-item {
@@ -309,6 +309,8 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
                     div.text.formatted dir="auto" { (markdown(&frame.site().with_moved_links(text), frame.link_target())) }
                 }
                 (edit_note(news))
+                // A story that is not shown has no other tools.
+                @if !is_shown { p { (menu_link(frame, &Thing::Story(news.id), news.user_id)) } }
             }
         }
     }

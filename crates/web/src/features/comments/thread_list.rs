@@ -7,7 +7,6 @@ use super::comment_item::{
     viewed_comment,
 };
 use super::thread_part::ThreadPart;
-use crate::features::moderation::post_tools::comment_tools;
 use crate::limits::COMMENT_CACHE_BYTES;
 use crate::markup::fragments::{Fragment, PartKey, Slots, written};
 use crate::markup::frame::Frame;
@@ -16,7 +15,7 @@ use crate::markup::vote_buttons::ButtonPair;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::LazyCell;
 use tidings_domain::accounts::reader::Collapsed;
-use tidings_domain::accounts::seen::{Seen, Viewed};
+use tidings_domain::accounts::seen::{Seen, ShownIn, Viewed};
 use tidings_domain::cache::Shared;
 use tidings_domain::comments::orders::OrderedLines;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
@@ -152,9 +151,6 @@ impl ThreadList<'_> {
                 branch((comment.id, level), &summary, &item).render_to(html);
             }
         }
-        if self.at.is_some_and(|(at, _)| at == comment.id) {
-            comment_tools(frame, place.news, comment).render_to(html);
-        }
         open.push(OpenItem { has_list: false, is_comment: true });
         if self.pages.has_hidden_replies(position)
             && let Some(reply) = places.get(position + 1)
@@ -271,7 +267,7 @@ fn page_fragments(frame: &Frame<'_>, lines: &ThreadLines, part: ThreadPart) -> P
     let relatives = relatives(outline.places());
     let Some(pages) = part.pages(outline) else { return PageFragments::default() };
     let fragment = |(position, line): (usize, ThreadLine<'_>)| {
-        let line = Seen::by_visitors(line)?;
+        let line = Seen::by_visitors(line, ShownIn::List)?;
         let relatives = relatives.get(position).copied().unwrap_or_default();
         let addresses = addresses(part, outline, &pages, (position, relatives));
         Some(CommentFragment::new(|slots: &Slots<'_, CommentPlaceholder>| {

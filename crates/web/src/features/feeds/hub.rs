@@ -211,13 +211,13 @@ async fn post(hub: &Url, home: &Url, feed: &str) -> Result<(), HubError> {
 mod tests {
     use super::*;
     use crate::markup::test_support::{line, news};
-    use tidings_domain::accounts::seen::Seen;
+    use tidings_domain::accounts::seen::{Seen, ShownIn};
     use tidings_domain::values::{CommentAddress, NewsId};
 
     #[test]
     fn a_story_is_in_the_feeds_of_its_site_author_and_lists() {
         let line = line(news("t", "http://www.a.com/x", false), None);
-        let found = Finding::Story(Seen::by_visitors(line).unwrap());
+        let found = Finding::Story(Seen::by_visitors(line, ShownIn::List).unwrap());
         let feeds = addresses(&feeds_with(&Findable::Story(NewsId(5)), Some(&found)));
         for feed in [
             "/atom",

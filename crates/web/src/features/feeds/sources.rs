@@ -25,7 +25,7 @@ use std::sync::Arc;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::inbox::{InboxCursor, Kind, feed as inbox_feed};
 use tidings_domain::accounts::profiles;
-use tidings_domain::accounts::seen::Seen;
+use tidings_domain::accounts::seen::{Seen, ShownIn};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self as articles, ArticleOrder, ArticlePart};
@@ -143,7 +143,7 @@ impl Asked<ListPart> {
     async fn stories(self, kind: FeedKind, page: NewsPage) -> Result<Response, RequestError> {
         let next = self.part.next(FEED_STORIES, page.total);
         let fill = |site: &FeedSite, feed: &mut Feed| {
-            let lines = page.lines.iter().filter_map(Seen::by_visitors);
+            let lines = page.lines.iter().filter_map(|line| Seen::by_visitors(line, ShownIn::List));
             feed.entries = lines.map(|line| story_entry(site, &line)).collect();
             feed.subtitle.clone_from(&site.description);
             feed.next = next;
@@ -246,7 +246,8 @@ pub async fn of_articles(
     };
     let next = asked.part.next(ARTICLES_PER_PAGE, page.total);
     let fill = |site: &FeedSite, feed: &mut Feed| {
-        let lines = page.lines.iter().filter_map(|article| Seen::by_visitors(article.line.as_ref()?));
+        let lines =
+            page.lines.iter().filter_map(|article| Seen::by_visitors(article.line.as_ref()?, ShownIn::List));
         feed.entries = lines.map(|line| story_entry(site, &line)).collect();
         feed.subtitle = match page.about.sentences.as_slice() {
             [sentence] if !sentence.is_empty() => sentence.clone(),
@@ -284,7 +285,7 @@ pub async fn of_story(
     let thread = threads::get(&mut asked.visit, id, CommentOrder::Score.into(), wanted).await?;
     let news = &thread.news.news;
     // Its title would be in each entry.
-    if Seen::by_visitors(&thread.news).is_none() {
+    if Seen::by_visitors(&thread.news, ShownIn::Page).is_none() {
         return Err(Refusal::NoSuchNews.into());
     }
     let lines = thread.outline();
@@ -292,7 +293,10 @@ pub async fn of_story(
     let fill = |site: &FeedSite, feed: &mut Feed| {
         feed.began = news.ctime;
         for position in &shown {
-            let Some(line) = thread.line(*position).and_then(Seen::by_visitors) else { continue };
+            let Some(line) = thread.line(*position).and_then(|line| Seen::by_visitors(line, ShownIn::List))
+            else {
+                continue;
+            };
             let replies = u64::try_from(lines.told_below(Some(*position)).len()).ok();
             let story = (id, Some(news.title.as_str()));
             feed.entries.push(comment_entry(site, story, &line, replies));
@@ -426,7 +430,7 @@ pub async fn all_of(
         PersonPart { part, before: posts.next }.here()
     });
     let fill = |site: &FeedSite, feed: &mut Feed| {
-        let lines = stories.lines.iter().filter_map(Seen::by_visitors);
+        let lines = stories.lines.iter().filter_map(|line| Seen::by_visitors(line, ShownIn::List));
         feed.entries = lines.map(|line| story_entry(site, &line)).collect();
         feed.entries.extend(comments.comments.iter().map(|comment| user_comment(site, comment)));
         // The stories that posts announce are there already.

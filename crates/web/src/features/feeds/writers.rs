@@ -344,14 +344,15 @@ mod tests {
     use crate::markup::feed_links::FeedKind;
     use crate::markup::test_support::{line, news, settings};
     use crate::site_lists::SiteList;
-    use tidings_domain::accounts::seen::Seen;
+    use tidings_domain::accounts::seen::{Seen, ShownIn};
 
     fn all(title: &str, url: &str) -> [String; 3] {
         let site = FeedSite::of_settings(&settings().site);
         let mut feed = Feed::new(&site, FeedKind::LATEST);
         feed.subtitle = "About <b>".to_owned();
         let line = line(news(title, url, false), None);
-        feed.entries = Seen::by_visitors(&line).iter().map(|line| story_entry(&site, line)).collect();
+        feed.entries =
+            Seen::by_visitors(&line, ShownIn::List).iter().map(|line| story_entry(&site, line)).collect();
         [FeedFormat::Rss, FeedFormat::Atom, FeedFormat::Json]
             .map(|format| document(&site, &feed, format, None))
     }

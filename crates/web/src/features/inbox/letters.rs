@@ -34,7 +34,7 @@ pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &AppealAnswe
     let reason =
         if answer.reason.is_empty() { String::new() } else { format!("{}\n\n", quoted(&answer.reason)) };
     let body = format!(
-        "Hello {},\n\nYour appeal against line {id} of the moderation log of {} was {outcome}.\n\n{reason}{}\n",
+        "Hello {},\n\nYour appeal against entry {id} of the moderation log of {} was {outcome}.\n\n{reason}{}\n",
         answer.to.username,
         site.name,
         site.link("/moderations")

@@ -87,7 +87,9 @@ pub(super) fn row(frame: &Frame<'_>, row: &Row<'_>, (back, is_whole): (&str, boo
                 Some(address) => a.entry-row href=(address) data-open { (lines) },
                 None => div.entry-row { (lines) },
             }
-            @if let Some(text) = entry.text().filter(|_| is_whole) { (message(frame, text)) }
+            @if let Some(text) = entry.text().filter(|_| is_whole) {
+                (message(frame, headline_of(text).map_or(text, |(_, rest)| rest)))
+            }
             @if let Some((_, tool)) = &tool { (tool) }
         }
     }
@@ -137,8 +139,8 @@ fn actor(entry: &InboxEntry) -> Option<&str> {
     is_named.then(|| entry.username.as_deref().unwrap_or(DELETED_USER))
 }
 
-/// The event in words, up to the title of the story.
-const fn deed(entry: &InboxEntry) -> &'static str {
+/// The event in words, up to the title of the story. A message of a moderator begins with what happened.
+fn deed(entry: &InboxEntry) -> &str {
     match (&entry.event, entry.place.id) {
         (InboxEvent::Comment { .. }, EntryId::Mention(_)) => "mentioned you on",
         (InboxEvent::Comment { target: ReplyTarget::OwnComment, .. }, _) => "replied to your comment on",
@@ -146,9 +148,11 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Comment { .. }, _) => "commented on",
         (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
         (InboxEvent::Follow, _) => "follows you",
-        (InboxEvent::Message { .. }, _) => "Message from a moderator",
-        (InboxEvent::Answer { is_named: true, .. }, _) => "answered what you wrote to the moderators",
-        (InboxEvent::Answer { .. }, _) => "The moderators answered you",
+        (InboxEvent::Message { text }, _) => {
+            headline_of(text).map_or("Message from a moderator", |(headline, _)| headline)
+        }
+        (InboxEvent::Answer { is_named: true, .. }, _) => "answered your message to the moderators",
+        (InboxEvent::Answer { .. }, _) => "A moderator answered you",
         (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by someone you muted",
         (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
         (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
@@ -159,6 +163,11 @@ const fn deed(entry: &InboxEntry) -> &'static str {
             _,
         ) => "Something that is not shown",
     }
+}
+
+/// The first line of a message of a moderator, which says what happened, and the rest.
+fn headline_of(text: &str) -> Option<(&str, &str)> {
+    text.split_once("\n\n")
 }
 
 /// Whether there is only a line for an entry, which does not name anybody.
@@ -199,9 +208,8 @@ pub fn destination(entry: &InboxEntry) -> Option<String> {
 fn first_line(entry: &InboxEntry, text: &str) -> String {
     match entry.place.id {
         EntryId::Reply(_) | EntryId::Mention(_) => excerpt(text),
-        EntryId::Tweet(_) | EntryId::Follow(_) | EntryId::Moderation(_) | EntryId::Answer(_) => {
-            shortened(text)
-        }
+        EntryId::Moderation(_) => shortened(headline_of(text).map_or(text, |(_, rest)| rest)),
+        EntryId::Tweet(_) | EntryId::Follow(_) | EntryId::Answer(_) => shortened(text),
     }
 }
 

@@ -116,12 +116,7 @@ pub(super) fn decision_link(id: ModerationId) -> Markup {
 
 /// The action in words, addressed to the person whom it concerns.
 fn what_was_done(decision: &DecisionFacts) -> String {
-    let noun = match decision.thing.kind() {
-        "user" => "profile text",
-        "tweet" => "post",
-        kind => kind,
-    };
-    decision.action.facts().told.unwrap_or_default().replace("{}", noun)
+    decision.action.facts().told.replace("{}", decision.thing.noun())
 }
 
 /// An appeal that was sent, for who has sent it.
@@ -160,7 +155,7 @@ pub async fn again(
     Extension(again): Extension<ShownAgain>,
 ) -> Result<Markup, RequestError> {
     let stranger = Some(Stranger::of_form(&again).ok_or(RequestError::NotFound)?);
-    let id = again.fields.parsed("moderation_id", "it must be the number of a line of the log")?;
+    let id = again.fields.parsed("moderation_id", "it must be the number of an entry of the log")?;
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
         h1 { (HEADING) }
@@ -268,7 +263,7 @@ mod tests {
         };
         let html = page(decision(None, None));
         for part in [
-            "A moderator silenced you",
+            "You were silenced",
             "shouts &lt;b&gt;",
             "It ends 12 Jan 1970, 14:46 UTC.",
             r#"name="moderation_id" value="7""#,

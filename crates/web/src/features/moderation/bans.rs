@@ -38,7 +38,7 @@ form! {
         pub value: BannedOrigin = origin, values::Origin;
         /// The actions that are forbidden to people from there.
         pub scope: BanScope = parsed("it must be signup, post or both"), values::BanScope;
-        /// Why. Those whom the ban stops read it.
+        /// Why. The people affected read it.
         pub reason: Reason = valid(Reason::parse), values::Reason;
         /// For how long.
         pub hours: Hours = hours, values::Hours, required = false;
@@ -158,7 +158,7 @@ fn show(bans: &[ListedBan], frame: &Frame<'_>, tried: Option<(&Fields, Option<u6
         "A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."
     });
     let reason = Field::new("reason", "Reason").with("list", REASONS).required();
-    let reason = reason.hint(html! { "Shown to those whom the ban stops, and in the moderation log." });
+    let reason = reason.hint(html! { "Shown to the people affected, and in the moderation log." });
     let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
     let hours = hours.hint(html! { "Until it ends by itself; 0 or empty until it is lifted." });
     let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
@@ -168,13 +168,13 @@ fn show(bans: &[ListedBan], frame: &Frame<'_>, tried: Option<(&Fields, Option<u6
         heading: "Banned networks and domains",
         about: html! {
             "Nobody can sign up, or post, from a banned network or with an e-mail address of a banned \
-             domain. Moderators and administrators can. Everyone can see in the "
-            a href="/moderations?kind=origin" { "moderation log" } " when and why, but not which."
+             domain. Moderators and administrators can. The "
+            a href="/moderations?kind=origin" { "log" } " shows when and why, but not the address."
         },
         fields: html! {
-            (choice("what", "What it is", kinds, ""))
+            (choice("what", "Type", kinds, ""))
             (value.input())
-            (choice("scope", "What they can't do", scopes, ""))
+            (choice("scope", "Blocked actions", scopes, ""))
             (reason.input())
             (hours.input())
             @if let Some((_, stopped)) = tried { (outcome(stopped)) }

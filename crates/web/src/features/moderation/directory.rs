@@ -290,7 +290,7 @@ answer! {
         stories: u64 = row.stories;
         /// The comments that the person has written.
         comments: u64 = row.comments;
-        /// How many of the person's last flags a moderator has found right.
+        /// How many of the person's last flags were upheld.
         flags_upheld: u64 = row.flags_upheld;
         /// The state; null if nothing is to be said.
         state: Option<&'static str> = row.state.map(AccountState::name), Option<values::AccountState>;

@@ -5,7 +5,7 @@ use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, f
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
-use crate::markup::fields::{Field, choice};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Moderator, Page};
@@ -24,8 +24,8 @@ use url::form_urlencoded::Serializer;
 /// The address of the page.
 pub const ADDRESS: &str = "/people";
 
-const ACTIONS: [(Action, &str); 3] =
-    [(Action::Ban, "Ban"), (Action::Silence, "Silence"), (Action::Note, "Write a note")];
+/// The actions on several people at once.
+const ACTIONS: [Action; 3] = [Action::Ban, Action::Silence, Action::Note];
 
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
 pub async fn page(
@@ -47,9 +47,9 @@ pub async fn page(
                 input type="hidden" name="next" value=(address(&query, query.before, false));
                 p {
                     @if query.all {
-                        a href=(address(&query, query.before, false)) { "Choose nobody" }
+                        a href=(address(&query, query.before, false)) { "Select nobody" }
                     } @else {
-                        a href=(address(&query, query.before, true)) { "Choose all on this page" }
+                        a href=(address(&query, query.before, true)) { "Select all on this page" }
                         ", except moderators and administrators"
                     }
                 }
@@ -82,9 +82,9 @@ fn address(query: &DirectoryQuery, before: Option<u64>, all: bool) -> String {
 
 const fn order_words(order: AccountOrder) -> &'static str {
     match order {
-        AccountOrder::Age => "the newest",
-        AccountOrder::Karma => "the highest karma",
-        AccountOrder::Activity => "the last visit",
+        AccountOrder::Age => "new",
+        AccountOrder::Karma => "karma",
+        AccountOrder::Activity => "last visit",
     }
 }
 
@@ -116,7 +116,7 @@ fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
                 input type="text" name="network" value=(network) autocapitalize="none" maxlength="12";
             }
             @if part.is_searched {
-                label { "First"
+                label { "Sort by"
                     select name="sort" {
                         @for order in AccountOrder::VARIANTS {
                             option value=(order.name()) selected[query.sort == *order] { (order_words(*order)) }
@@ -142,7 +142,7 @@ fn table(frame: &Frame<'_>, part: &DirectoryPart, all: bool) -> Markup {
                     th.number scope="col" { "karma" }
                     th.number scope="col" { "stories" }
                     th.number scope="col" { "comments" }
-                    th.number scope="col" title="flags that moderators found right" { "flags" }
+                    th.number scope="col" title="flags upheld" { "flags" }
                     th scope="col" { "last seen" }
                     th scope="col" { "network" }
                 } }
@@ -161,7 +161,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
                 @match &person.username {
                     Some(name) => {
                         div.choice {
-                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label={ "Choose " (name) } checked[is_chosen];
+                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label={ "Select " (name) } checked[is_chosen];
                             (named(name))
                         }
                     }
@@ -186,23 +186,25 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
     }
 }
 
-/// The choice of an action on those who are chosen.
+/// The actions on the selected people.
 fn tools() -> Markup {
     let reason = Field::new("reason", "Reason (public), or the note").with("list", REASONS).required();
     let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
     let hours = hours.hint(html! { "How long a ban or a silence lasts; 0 or empty until it is lifted." });
-    let actions = ACTIONS.iter().map(|(action, words)| (action.name(), *words));
     html! {
         div.form.narrow {
-            h2 { "Act on those who are chosen" }
-            (choice("action", "Action", actions, ""))
+            h2 { "Apply to the selected people" }
             (reason.input())
             (hours.input())
             label.choice {
                 input type="checkbox" name="remove" value="1";
                 span { "With a ban, also remove all that they have posted" }
             }
-            div.buttons { button.button { "Do this" } }
+            div.buttons {
+                @for action in ACTIONS {
+                    button.button name="action" value=(action.name()) { (action.facts().button) } " "
+                }
+            }
         }
     }
 }

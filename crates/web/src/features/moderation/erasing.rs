@@ -7,23 +7,12 @@ use crate::markup::moderation_tools::{anonymous_box, reason_field, thing_fields}
 use crate::markup::page::{Member, Page};
 use crate::request::path::PathOf;
 use maud::{Markup, html};
-use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
 use tidings_domain::values::{Action, Thing};
 
 /// The address of the page about a post.
-fn address(thing: &Thing) -> String {
+pub fn address(thing: &Thing) -> String {
     format!("/moderate/erase/{}/{}", thing.kind(), thing.id())
-}
-
-/// The link of an administrator to the page that erases a post; nothing for others, and for what is erased.
-pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
-    let may_erase = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
-    html! {
-        @if may_erase && !is_erased {
-            p { a href=(address(thing)) rel="nofollow" { "Erase for good" } }
-        }
-    }
 }
 
 /// GET /moderate/erase/{kind}/{id}.

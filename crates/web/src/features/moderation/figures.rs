@@ -16,11 +16,11 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<
         figures::figures(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Moderation in figures" }
+        h1 { "Moderation statistics" }
         dl.facts {
             div { dt { a href="/moderate" { "waiting" } } dd { (number(waiting)) } }
             @if let Some(oldest) = oldest { div { dt { "the oldest, since" } dd { (age(&frame, oldest)) } } }
-            @if let Some(median) = median_seconds { div { dt { "half were decided within" } dd { (span(median)) } } }
+            @if let Some(median) = median_seconds { div { dt { "median time to decision" } dd { @if median < 60 { "under a minute" } @else { (span(median)) } } } }
         }
         h2 { "The last " (FIGURES_DAYS) " days" }
         @if deeds.is_empty() { p.empty { "Nothing was decided." } } @else {
@@ -29,14 +29,14 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<
                     thead { tr { th scope="col" { "moderator" } th scope="col" { "action" } th.number scope="col" { "times" } } }
                     tbody {
                         @for (moderator, action, count) in &deeds {
-                            tr { td { (moderator_name(moderator)) } td { (action.facts().past) " " (action.facts().object) } td.number { (number(*count)) } }
+                            tr { td { (moderator_name(moderator)) } td { (action.words()) } td.number { (number(*count)) } }
                         }
                     }
                 }
             }
         }
-        @if is_cut { p.hint { "Only the newest " (grouped(FIGURES_LINES as u64)) " lines of the moderation log are counted." } }
+        @if is_cut { p.hint { "Only the newest " (grouped(FIGURES_LINES as u64)) " entries of the moderation log are counted." } }
         p { a.action href="/moderations" { "Moderation log" } }
     };
-    Ok(frame.page("Moderation in figures", &content))
+    Ok(frame.page("Moderation statistics", &content))
 }

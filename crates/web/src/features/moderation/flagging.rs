@@ -89,27 +89,13 @@ pub const fn reason_name(reason: FlagReason) -> &'static str {
 }
 
 /// The noun for a thing in a sentence.
-const fn noun(thing: &Thing) -> &'static str {
-    match thing {
-        Thing::Story(_) => "story",
-        Thing::Comment(_) => "comment",
-        Thing::Tweet(_) => "post",
-        Thing::User(_) => "profile",
-        Thing::Application(_) => "application",
-        Thing::Appeal(_) => "appeal",
-        Thing::Message(_) => "message",
-        Thing::Rule(_) => "rule",
-        Thing::Origin(_) => "ban",
-        Thing::Site(_) => "site",
-    }
-}
 
 /// The viewer's flag, and the button that takes it back while it waits.
 fn flagged(frame: &Frame<'_>, thing: &Thing, flag: &Flag) -> Markup {
     html! {
         div.notice role="status" {
             p {
-                "You flagged this " (noun(thing)) " as " strong { (reason_name(flag.reason)) } " "
+                "You flagged this " (thing.noun()) " as " strong { (reason_name(flag.reason)) } " "
                 (age(frame, flag.time)) ". "
                 @if flag.waits() { "A moderator will look at it." }
                 @else { "A moderator has looked at it." }
@@ -150,7 +136,7 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
                 }
             }
             (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
-            div.buttons { button.button { "Flag this " (noun(thing)) } }
+            div.buttons { button.button { "Flag this " (thing.noun()) } }
         }
     }
 }
@@ -166,7 +152,7 @@ pub async fn show(
     }
     let facts = flags::facts(&mut visit, &thing).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let noun = noun(&thing);
+    let noun = thing.noun();
     let heading = format!("Flag this {noun}");
     let content = html! {
         h1 { (heading) }

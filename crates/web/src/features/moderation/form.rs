@@ -1,6 +1,7 @@
 //! The fields of the moderators' actions, and the query for lines of the moderation log.
 
 use super::flagging::reason_name;
+use super::menu::PINNED_DAYS;
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
 #[cfg(test)]
@@ -33,7 +34,7 @@ form! {
         pub hours: Hours = hours, values::Hours, required = false;
         /// For `hold_young`, the age in hours below which an account is young.
         pub age: Option<u64> = unless_blank(checked(AGE, age)), values::YoungAge, required = false;
-        /// For `remove_all`, the posts of how many days.
+        /// For `remove_all`, the posts of how many days. For `pin`, for how many days; 7 if it is missing.
         pub days: Option<u64> = unless_blank(checked(DAYS, days)), values::RemovedDays, required = false;
         /// For `remove_all`: `0` to leave the posts; `1` by default.
         pub posts: bool = posts, values::Switch, required = false;
@@ -150,6 +151,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             Action::Ban => Deed::Ban(hours),
             Action::RemoveAll => Deed::RemoveAll(form.days.ok_or(MISSING_DAYS)?),
             Action::Discount => Deed::Discount(hours),
+            Action::Pin => Deed::Pin(form.days.unwrap_or(PINNED_DAYS)),
             Action::StopSignups => Deed::StopSignups(raid_hours(hours)?),
             Action::HoldYoung => {
                 Deed::HoldYoung { age: form.age.ok_or_else(|| missing("age"))?, hours: raid_hours(hours)? }
@@ -239,7 +241,7 @@ form! {
     }
 }
 
-const LINE: &str = "it must be the number of a line of the log";
+const LINE: &str = "it must be the number of an entry of the log";
 
 fn log_count(fields: &Fields, name: &'static str) -> Result<usize, RequestError> {
     Ok(optional(paging::count)(fields, name)?.unwrap_or(LOG_ENTRIES))

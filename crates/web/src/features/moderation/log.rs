@@ -2,11 +2,11 @@
 
 use super::form::LogQuery;
 use crate::error::RequestError;
-use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
+use crate::markup::addresses::profile_address;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{is_moderator, line_link, target_name, undo_form};
+use crate::markup::moderation_tools::{is_moderator, line_link, sentence, target, target_name, undo_form};
 use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::answers::answer;
@@ -48,7 +48,7 @@ pub async fn page(
                 @else { "No moderator actions yet." }
             }
         }
-        ol.log role="list" {
+        ol.log.dated role="list" {
             @for entry in &page.entries { (line(&frame, entry)) }
         }
         (more_link(page.next.map(|next| address(&window, Some(next)))))
@@ -92,7 +92,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="action" {
                     option value="" { "all" }
                     @for action in Action::ALL {
-                        option value=(action.name()) selected[window.action == Some(*action)] { (action.facts().past) " " (action.facts().object) }
+                        option value=(action.name()) selected[window.action == Some(*action)] { (action.words()) }
                     }
                 }
             }
@@ -109,40 +109,8 @@ fn kind_words(kind: &str) -> &str {
         "tweet" => "post",
         "user" => "person",
         "origin" => "network or domain",
+        "site" => "the whole site",
         kind => kind,
-    }
-}
-
-/// The thing that was moderated, with a link.
-fn target(entry: &LogEntry) -> Markup {
-    html! {
-        @match &entry.thing {
-            Thing::Story(id) => {
-                @match &entry.title {
-                    Some(title) => { "“" a href=(news_address(*id)) dir="auto" { (title) } "”" }
-                    None => { "story " a href=(news_address(*id)) { (id) } }
-                }
-                (author_of(entry))
-            }
-            Thing::Comment(address) => {
-                a href=(comment_address(*address)) { "comment " (address.comment) } (author_of(entry)) " on "
-                @match &entry.title {
-                    Some(title) => { "“" bdi { (title) } "”" }
-                    None => { "story " (address.news) }
-                }
-            }
-            Thing::Tweet(id) => { a href=(tweet_address(*id)) { "post " (id) } (author_of(entry)) },
-            Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
-            Thing::Application(name) => { "the application of " (name) },
-            Thing::Appeal(id) => { "the appeal against " (line_link(*id, "")) },
-            Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => (target_name(entry)),
-        }
-    }
-}
-
-fn author_of(entry: &LogEntry) -> Markup {
-    html! {
-        @if let Some(author) = &entry.author { " by " a.author href=(profile_address(author, "")) { (author) } }
     }
 }
 
@@ -168,27 +136,31 @@ pub fn summary(entry: &LogEntry) -> String {
         (thing, _) => format!("{} {}", thing.kind(), thing.id()),
     };
     let author = entry.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
-    format!("{} {} {what}{author}", moderator_name(&entry.moderator), entry.action.facts().past)
+    let moderator = moderator_name(&entry.moderator);
+    let deed = entry.action.facts().past.replace("{}", &format!("{what}{author}"));
+    if deed.starts_with(&what) { format!("{deed}, by {moderator}") } else { format!("{moderator} {deed}") }
 }
 
 fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
+    let moderator = html! {
+        @match &entry.moderator {
+            ShownModerator::Named(name) => a.author href=(profile_address(name, "")) { (name) },
+            other => (moderator_name(other)),
+        }
+    };
     html! {
         li #{ "line-" (entry.id) } data-item {
+            p.entry-age { (age(frame, entry.time)) }
             p {
                 span.log-number { (entry.id) } " "
-                @match &entry.moderator {
-                    ShownModerator::Named(name) => a.author href=(profile_address(name, "")) { (name) },
-                    other => (moderator_name(other)),
-                }
-                " " (entry.action.facts().past) " " (target(entry))
+                (sentence(entry.action, Some(&moderator), &target(entry)))
                 @if let Some(parts) = entry.parts {
-                    " (" a href={ "/moderations?part_of=" (entry.id) } { (counted(parts, "line", "lines")) } ")"
+                    " (" a href={ "/moderations?part_of=" (entry.id) } { (counted(parts, "entry", "entries")) } ")"
                 } @else if let Some(count) = entry.count {
                     " (" (counted(count, "item", "items")) ")"
                 }
                 @if entry.in_progress { " " span.tag { "in progress" } }
                 @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
-                " " span.entry-age { (age(frame, entry.time)) }
             }
             @if !entry.reason.is_empty() {
                 p.log-reason dir="auto" {
@@ -203,7 +175,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             @if let Some(batch) = entry.part_of { p.hint { "A part of " (line_link(batch, "")) "." } }
             @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by, "")) "." } }
             @if entry.can_be_undone {
-                details.undo { summary { "Undo" span.hidden { " line " (entry.id) } } (undo_form(frame, entry.id)) }
+                details.undo { summary { "Undo" span.hidden { " entry " (entry.id) } } (undo_form(frame, entry.id)) }
             }
         }
     }

@@ -75,7 +75,7 @@ pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, 
     if fields.filled("thread").is_some() {
         return Err(RequestError::field(name, "leave it out where you name a thread"));
     }
-    fields.parsed(name, "it must be the number of a line of the log")
+    fields.parsed(name, "it must be the number of an entry of the log")
 }
 
 /// The number of a message. It has the same form as other ids.

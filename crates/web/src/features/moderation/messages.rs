@@ -13,7 +13,7 @@ use crate::markup::autolink::autolink;
 use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
-use crate::markup::moderation_tools::{ActionForm, may_moderate, thing_name, tools};
+use crate::markup::moderation_tools::{ActionForms, may_moderate, sentence, thing_name};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
 use crate::request::form::{Fields, ShownAgain, optional};
@@ -130,7 +130,7 @@ pub async fn list(
     let content = html! {
         h1 { (heading) }
         @if is_staff {
-            p.hint { "What waits for an answer is in the " a href="/moderate" { "review queue" } ", too." }
+            p.hint { "Unanswered messages are also in the " a href="/moderate" { "review queue" } "." }
         }
         p { a.action href="/moderators" { (HEADING) } }
         @if list.threads.is_empty() {
@@ -173,8 +173,8 @@ fn about(thread: &ShownThread) -> Markup {
     html! {
         @if let Some((line, action, thing)) = &thread.about {
             p.hint {
-                "About " (decision_link(*line)) ": " (action.facts().past) " "
-                a href=(address_of_thing(thing)) { (thing_name(thing)) }
+                @let thing = html! { a href=(address_of_thing(thing)) { (thing_name(thing)) } };
+                "About " (decision_link(*line)) ": " (sentence(*action, None, &thing))
             }
         }
     }
@@ -226,9 +226,9 @@ fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Ma
 
 /// The form that closes a thread without an answer.
 fn close_form(frame: &Frame<'_>, id: MessageThreadId) -> Markup {
-    let actions = [(Action::Close, "Close without an answer")];
-    let form = ActionForm { actions: &actions, fields: html! {} };
-    tools(frame, "Close without an answer", &form.render(frame, &id.into()))
+    let own = |_| Some(html! {});
+    let (actions, next) = (&[Action::Close][..], &*frame.way_back);
+    ActionForms { actions, own: &own, common: html! {}, next }.render(frame, &id.into())
 }
 
 /// The messages of a thread, and where it stands.

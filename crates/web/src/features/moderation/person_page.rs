@@ -8,7 +8,7 @@ use super::person_tools::{PersonFile, form};
 use crate::error::{RequestError, unknown_name};
 use crate::markup::addresses::{address_of_thing, message_thread_address, profile_address};
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{may_moderate, thing_name};
+use crate::markup::moderation_tools::{may_moderate, sentence, target, thing_name};
 use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{age, number};
 use crate::request::path::PathOf;
@@ -34,21 +34,26 @@ pub async fn page(
     let threads = reading::of_member(&mut visit, &user, person.user.id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let username = &person.user.username;
-    let heading = format!("{username}, for moderators");
+    let heading = format!("Moderator notes on {username}");
     let content = html! {
         h1 { (heading) }
         p { a.action href=(profile_address(username, "")) { "Profile" } }
         (file.facts(&frame, &person))
         (invitations(&person, &overview.invited))
         h2 { "Decisions" }
-        p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " lines of the moderation log." }
+        p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " entries of the moderation log." }
         @if overview.decisions.is_empty() { p.empty { "None." } }
         @else { p { a.action href={ "/moderations?" (Serializer::new(String::new()).append_pair("person", username).finish()) } { "All of them, in the moderation log" } } }
         ol.log role="list" { @for entry in &overview.decisions { li data-item { (decision(&frame, entry)) } } }
         h2 { "Flags" }
         p {
-            "Flags by " (username) ": " (number(overview.flags.upheld)) " upheld, "
-            (number(overview.flags.rejected)) " rejected of the last that were decided. On the profile: "
+            @match [overview.flags.upheld, overview.flags.rejected] {
+                [0, 0] => "No decided flags yet",
+                [upheld, rejected] => {
+                    "The last flags by " (username) " that were decided: " (number(upheld)) " upheld, " (number(rejected)) " rejected"
+                }
+            }
+            ". On the profile: "
             (flags(&overview.profile_flags)) "."
         }
         @if !overview.flags.latest.is_empty() {
@@ -58,7 +63,7 @@ pub async fn page(
                 }
             }
         }
-        h2 { "Latest posts" }
+        h2 { "What they wrote last" }
         @if overview.posts.is_empty() { p.empty { "None." } }
         ol.log role="list" { @for post in &overview.posts { li data-item { (latest(&frame, post)) } } }
         @if !threads.is_empty() {
@@ -83,7 +88,7 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
         p {
             @match &person.inviter {
                 Some(inviter) => { "Invited by " a.author href=(profile_address(inviter, "")) { (inviter) } ". " },
-                None => "Invited by nobody. ",
+                None => "Signed up without an invitation. ",
             }
             @if person.invited > 0 {
                 "Invited " (counted(person.invited, "person", "people")) ": "
@@ -103,10 +108,7 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
 fn decision(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
     html! {
         p {
-            (moderator_name(&entry.moderator)) " " (entry.action.facts().past) " "
-            a href=(address_of_thing(&entry.thing)) dir="auto" {
-                (entry.title.clone().unwrap_or_else(|| thing_name(&entry.thing)))
-            }
+            (sentence(entry.action, Some(&html! { (moderator_name(&entry.moderator)) }), &target(entry)))
             " (" (decision_link(entry.id)) @if entry.undone_by.is_some() { ", undone" } ") "
             span.entry-age { (age(frame, entry.time)) }
         }

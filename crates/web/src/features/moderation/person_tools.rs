@@ -4,7 +4,7 @@
 use crate::error::{RequestError, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
+use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, number};
 use crate::request::answers::answer;
@@ -20,7 +20,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::words::counted;
-use tidings_domain::values::{Action, Restriction, RestrictionKind, Thing, Timestamp, day};
+use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp, day};
 
 /// How long a restriction can last: hours and words.
 pub(super) const SPANS: [(&str, &str); 4] =
@@ -57,12 +57,16 @@ impl PersonFile {
 
     /// The tools, with what is known above the forms.
     pub fn render(&self, frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
-        let forms = html! {
-            p { a.action href=(person_address(&person.user.username)) { "Posts, flags and decisions" } }
-            (self.facts(frame, person))
-            @if may_moderate(frame, person.user.id) { (form(frame, person)) }
-        };
-        tools(frame, "For moderators", &forms)
+        html! {
+            @if is_moderator(frame) {
+                details.tools.moderation-tools {
+                    summary { "For moderators" }
+                    p { a.action href=(person_address(&person.user.username)) { "What they wrote, flags and decisions" } }
+                    (self.facts(frame, person))
+                    @if may_moderate(frame, person.user.id) { (form(frame, person)) }
+                }
+            }
+        }
     }
 
     /// The known facts: the history, the network and the notes.
@@ -137,7 +141,7 @@ impl PersonFile {
                     ", " (age(frame, note.time))
                 }
                 " "
-                button.button.small.quiet { "Delete" span.hidden { " the note of line " (note.id) } }
+                button.button.small.quiet { "Delete" span.hidden { " the note of entry " (note.id) } }
             }
         }
     }
@@ -194,48 +198,35 @@ fn in_force(kind: RestrictionKind, restriction: &Restriction) -> String {
         || "until further notice".to_owned(),
         |until| format!("until {}", day::to_the_minute(until)),
     );
-    format!("{what} {lasts} (line {}): {}", restriction.moderation, restriction.reason)
+    format!("{what} {lasts} (entry {}): {}", restriction.moderation, restriction.reason)
 }
 
-/// The form for a person whom the viewer may moderate.
+/// The forms for a person whom the viewer may moderate.
 pub(super) fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let user = &person.user;
-    let is = |kind| user.restrictions.in_force(kind, frame.now).is_some();
-    let either = |kind, lifted, put| if is(kind) { lifted } else { put };
-    let mut actions = vec![
-        (Action::Warn, "Warn"),
-        (Action::Note, "Write a note for moderators only"),
-        either(
-            RestrictionKind::Silence,
-            (Action::Unsilence, "Lift the silence"),
-            (Action::Silence, "Silence"),
-        ),
-        either(
-            RestrictionKind::Hold,
-            (Action::Unhold, "Stop holding what they write"),
-            (Action::Hold, "Hold what they write for approval"),
-        ),
-        either(
-            RestrictionKind::Discount,
-            (Action::Recount, "Count their votes again"),
-            (Action::Discount, "Stop counting their votes"),
-        ),
-        either(RestrictionKind::Ban, (Action::Unban, "Lift the ban"), (Action::Ban, "Ban")),
-        (Action::RemoveAll, "Remove everything"),
-    ];
-    if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
-        actions.push(match user.given_role() == Role::Moderator {
-            true => (Action::UnmakeModerator, "Remove the moderator role"),
-            false => (Action::MakeModerator, "Make a moderator"),
-        });
+    let in_force: Vec<RestrictionKind> = RestrictionKind::ALL
+        .into_iter()
+        .filter(|kind| user.restrictions.in_force(*kind, frame.now).is_some())
+        .collect();
+    let is_moderator = user.given_role() == Role::Moderator;
+    let state = user.state();
+    let subject =
+        ActionSubject { state, is_locked: false, is_pinned: false, is_moderator, in_force: &in_force };
+    let is_administrator = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
+    ActionForms {
+        actions: &Action::fitting(&subject, is_administrator),
+        own: &|action| match action {
+            Action::RemoveAll => Some(remove_all_fields()),
+            action => action.facts().is_private.then(Markup::default),
+        },
+        common: choice("How long (silence, hold, votes and ban)", "hours", (&SPANS, USUAL_SPAN)),
+        next: &frame.way_back,
     }
-    ActionForm { actions: &actions, fields: fields() }
-        .render(frame, &Thing::User(user.username.as_str().into()))
+    .render(frame, &Thing::User(user.username.as_str().into()))
 }
 
-/// How long a restriction lasts, and what is removed of a person together, each part of it a line of the log
-/// with its own undo.
-fn fields() -> Markup {
+/// The parts of a person that are removed together, each of them an entry of the log with its own undo.
+fn remove_all_fields() -> Markup {
     let tick = |name: &str, label: &str, is_ticked: bool| {
         html! {
             label.choice {
@@ -245,16 +236,12 @@ fn fields() -> Markup {
         }
     };
     html! {
-        div data-for="remove_all" {
-            input type="hidden" name="boxes" value="1";
-            (tick("posts", "Remove everything they wrote", true))
-            (choice("Of the", "days", (&REMOVED, USUAL_REMOVED)))
-            (tick("profile", "Remove the full name and the text of the profile", false))
-            (tick("ban", "Ban the person", false))
-        }
-        div data-for="silence hold discount ban remove_all" {
-            (choice("How long (silence, hold, votes and ban)", "hours", (&SPANS, USUAL_SPAN)))
-        }
+        input type="hidden" name="boxes" value="1";
+        (tick("posts", "Remove everything they wrote", true))
+        (choice("Of the", "days", (&REMOVED, USUAL_REMOVED)))
+        (tick("profile", "Remove the full name and the text of the profile", false))
+        (tick("ban", "Ban the person", false))
+        (choice("How long (ban)", "hours", (&SPANS, USUAL_SPAN)))
     }
 }
 

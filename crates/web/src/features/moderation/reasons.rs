@@ -16,7 +16,9 @@ use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::saved_reasons;
-use tidings_domain::values::{MAX_SAVED_REASONS, ModerationId, ReasonChange, SavedReason, SavedReasons};
+use tidings_domain::values::{
+    MAX_REASON, MAX_SAVED_REASONS, ModerationId, ReasonChange, SavedReason, SavedReasons,
+};
 
 /// The address of the page.
 const ADDRESS: &str = "/moderate/reasons";
@@ -94,18 +96,27 @@ pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestErro
     Ok(Json(ReasonsResponse::from(&saved_reasons::all(&mut visit).await?)))
 }
 
-/// GET /moderate/reasons.
-pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<Markup, RequestError> {
+/// GET /moderate/reasons: reason_id, the reason whose form is open.
+pub async fn page(
+    Page { app, mut visit, here, .. }: Page<Moderator>,
+    fields: Fields,
+) -> Result<Markup, RequestError> {
+    let open: Option<u64> = optional(parsed("it must be the number of a reason"))(&fields, "reason_id")?;
     let reasons = saved_reasons::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
+    let open = reasons.all().iter().find(|reason| Some(reason.id) == open);
     let content = html! {
         h1 { "Saved reasons" }
         p {
-            "Wherever moderators give a reason, their browser offers these texts. They can be changed before they are \
-             sent. The log names the rule, with a link to the " a href="/about#rules" { "rules" } "."
+            "These texts are suggested wherever moderators give a reason. They can be changed before they are sent. The \
+             log names the rule, with a link to the " a href="/about#rules" { "rules" } "."
         }
-        @for reason in reasons.all() { (reason_form(&frame, Some(reason))) }
-        @if reasons.all().len() < MAX_SAVED_REASONS {
+        @if !reasons.all().is_empty() { (table(reasons.all())) }
+        @if let Some(reason) = open {
+            h2 #edit { "Change “" bdi { (reason.title) } "”" }
+            (reason_form(&frame, open))
+            p { a.action href=(ADDRESS) { "Cancel" } }
+        } @else if reasons.all().len() < MAX_SAVED_REASONS {
             h2 { "Add a reason" }
             (reason_form(&frame, None))
         }
@@ -113,19 +124,43 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<
     Ok(frame.page("Saved reasons", &content))
 }
 
+fn table(reasons: &[SavedReason]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Saved reasons" {
+            table.reasons {
+                thead { tr { th scope="col" { "title" } th scope="col" { "text" } th scope="col" { "rule" } th { span.hidden { "change" } } } }
+                tbody {
+                    @for reason in reasons {
+                        tr {
+                            th scope="row" dir="auto" { (reason.title) }
+                            td dir="auto" { (reason.text) }
+                            td dir="auto" { (reason.rule) }
+                            td { a href={ (ADDRESS) "?reason_id=" (reason.id) "#edit" } { "Change" span.hidden { " " (reason.title) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The form of a reason, or of a new one.
 fn reason_form(frame: &Frame<'_>, reason: Option<&SavedReason>) -> Markup {
     let text = |part: fn(&SavedReason) -> &String| reason.map(part).map_or("", String::as_str);
     html! {
-        form.form.narrow method="post" action=(ADDRESS) aria-label=[reason.map(|reason| &reason.title)] {
+        form.form.narrow method="post" action=(ADDRESS) {
             (frame.signed_fields())
+            (frame.form_page())
             @if let Some(reason) = reason { input type="hidden" name="reason_id" value=(reason.id); }
             (field("Title", ("title", text(|reason| &reason.title)), None))
-            (field("Text", ("text", text(|reason| &reason.text)), None))
+            label {
+                span { "Text" }
+                textarea name="text" rows="3" maxlength=(MAX_REASON) { (text(|reason| &reason.text)) }
+            }
             (field("Rule (optional)", ("rule", text(|reason| &reason.rule)), None))
             div.buttons {
-                button.button { @if reason.is_some() { "Save" } @else { "Add" } }
-                @if reason.is_some() { " " button.button.grave name="remove" value="1" { "Remove" } }
+                button.button { @if reason.is_some() { "Save the reason" } @else { "Add the reason" } }
+                @if reason.is_some() { " " button.button.grave name="remove" value="1" { "Remove the reason" } }
             }
         }
     }

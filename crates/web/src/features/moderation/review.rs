@@ -1,4 +1,4 @@
-//! The review queue: what waits for a moderator, with the buttons to decide, and for programs.
+//! The review queue: items for review, with the buttons to decide, and for programs.
 
 use super::flagging::reason_name;
 use super::person_tools::{SPANS, USUAL_SPAN, options, so_far};
@@ -88,7 +88,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         p { a.action href="/moderate/rules" { "Rules for new content" } }
         p { a.action href="/moderate/reasons" { "Saved reasons" } }
         p { a.action href="/people" { "People" } }
-        p { a.action href="/moderate/figures" { "Figures" } }
+        p { a.action href="/moderate/figures" { "Moderation statistics" } }
         @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) {
             p { a.action href="/moderate/bans" { "Banned networks and domains" } }
         }
@@ -121,7 +121,7 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
                     "Searched " (age(frame, *began)) ": " (counted(report.votes, "vote", "votes")) " on "
                     (counted(report.stories, "story", "stories")) "."
                 }
-                @if report.groups.is_empty() { p { "No vote rings found." } }
+                @if report.groups.is_empty() { p { "No suspicious voting groups found." } }
                 ol.log role="list" {
                     @for ring in report.groups.iter().take(QUEUE_RINGS) { li { (vote_ring(ring)) } }
                 }
@@ -138,7 +138,7 @@ fn vote_ring(ring: &VoteRing) -> Markup {
         p.hint {
             (counted(ring.shared_votes, "vote", "votes")) " for each other, where chance would give "
             (format!("{:.1}", ring.expected_votes))
-            @if let Some(seconds) = ring.median_seconds { "; half of them within " (wait(seconds)) }
+            @if let Some(seconds) = ring.median_seconds { "; median time between them: " (wait(seconds)) }
             @if ring.same_network { "; from the same network" }
             "."
         }
@@ -282,10 +282,10 @@ fn reason_field(id: &str, value: &str) -> Markup {
 /// has the form for the answer.
 fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
     let id = format!("reason-{}-{}", row.thing.kind(), row.thing.id());
-    let (no, no_text, yes) = match row.why {
-        Why::Message => (Action::Close, "Close without an answer", None),
-        Why::Flagged => (Action::Remove, "Remove", Some((Action::Keep, "Keep"))),
-        _ => (Action::Reject, "Reject", Some((Action::Approve, "Approve"))),
+    let (no, yes) = match row.why {
+        Why::Message => (Action::Close, None),
+        Why::Flagged => (Action::Remove, Some(Action::Keep)),
+        _ => (Action::Reject, Some(Action::Approve)),
     };
     let suggested = row.flags.first().map_or("", |(reason, _)| reason_name(*reason));
     html! {
@@ -293,9 +293,9 @@ fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
         form.review-form method="post" action="/moderate" {
             (row_fields(frame, row, &row.thing))
             (reason_field(&id, suggested))
-            button.button.small.grave name="action" value=(no) data-no { (no_text) }
-            @if let Some((yes, text)) = yes {
-                button.button.small name="action" value=(yes) formnovalidate data-yes { (text) }
+            button.button.small.grave name="action" value=(no) data-no { (no.facts().button) }
+            @if let Some(yes) = yes {
+                button.button.small name="action" value=(yes) formnovalidate data-yes { (yes.facts().button) }
             }
         }
     }

@@ -151,13 +151,13 @@ fn show(rules: &[PostRule], frame: &Frame<'_>, tried: Option<(&Fields, &DryRun)>
         heading: "Rules for new content",
         about: html! {
             "These rules check every new or edited story, comment, post and profile, except those of \
-             moderators and administrators. Everyone can see in the "
-            a href="/moderations?kind=rule" { "moderation log" } " when and why a rule was added."
+             moderators and administrators. The "
+            a href="/moderations?kind=rule" { "moderation log" } " shows when and why a rule was added."
         },
         fields: html! {
-            (choice("what", "What it looks for", kinds, ""))
+            (choice("what", "Type", kinds, ""))
             (pattern.input())
-            (choice("effect", "What happens to the post", effects, ""))
+            (choice("effect", "Effect", effects, ""))
             (reason.input())
             @if let Some((_, tried)) = tried { (outcome(tried)) }
         },

@@ -87,7 +87,7 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Mark
     html! {
         (story_markup(&line.summary, &title, &tools, &Slots::filled_by(&fill)))
         @if is_shown {
-            (insider_notice(line.news.withheld.as_ref()))
+            (insider_notice(frame, line.news.user_id, line.news.withheld.as_ref()))
         }
         (lock_notice(&line.news))
     }

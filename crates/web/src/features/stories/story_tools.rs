@@ -1,13 +1,11 @@
-//! The tools for moderators on the page of a story, and the results of their work: the note of an
-//! edit, and the comments of stories that were merged into it.
+//! The results of moderators' work on the page of a story: the note of an edit, and the comments of stories that were
+//! merged into it.
 
 use crate::features::comments::comment_item::{CommentContext, comment_item};
-use crate::features::moderation::erasing::erase_link;
 use crate::limits::THREAD_PAGE;
 use crate::markup::addresses::news_address;
 use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{ActionForm, field, may_moderate, tools};
 use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Perspective;
@@ -16,63 +14,8 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::news::item::News;
+use tidings_domain::values::Closed;
 use tidings_domain::values::words::counted;
-use tidings_domain::values::{Action, Closed, MAX_TITLE, Thing};
-
-/// The tools of moderators for a story.
-pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
-    let forms = html! {
-        (moderation_form(frame, news))
-        (erase_link(frame, &Thing::Story(news.id), news.is_erased()))
-    };
-    tools(frame, "Moderate", &forms)
-}
-
-fn moderation_form(frame: &Frame<'_>, news: &News) -> Markup {
-    if !may_moderate(frame, news.user_id) {
-        return html! {};
-    }
-    let lock = match news.locked {
-        None => (Action::Lock, "Lock the thread"),
-        Some(_) => (Action::Unlock, "Unlock the thread"),
-    };
-    let all = [
-        (Action::Remove, "Remove this story"),
-        lock,
-        (Action::Edit, "Edit this story"),
-        (Action::Merge, "Merge into another story"),
-    ];
-    let (actions, fields): (&[_], _) = match news.state().closed() {
-        Some(Closed::Removed) => (&[(Action::Restore, "Put this story back")], html! {}),
-        Some(Closed::Merged(_)) => (&[(Action::Split, "Split this story off again")], html! {}),
-        Some(Closed::Held | Closed::Erased | Closed::Deleted) => return html! {},
-        None => (&all, fields(news)),
-    };
-    ActionForm { actions, fields }.render(frame, &Thing::Story(news.id))
-}
-
-/// The form fields for editing and merging.
-fn fields(news: &News) -> Markup {
-    html! {
-        div data-for="edit" {
-            label {
-                span { "Title" }
-                input type="text" name="title" value=(news.title) maxlength=(MAX_TITLE);
-            }
-            @if news.link().is_some() {
-                label { span { "URL" } input type="url" name="url" value=(news.url); }
-            }
-            (field("Topics", ("topics", &news.topics.typed()), None))
-        }
-        div data-for="merge" {
-            label {
-                span { "Other story" }
-                input type="text" name="into" autocapitalize="none" spellcheck="false";
-                span.hint { "Its number or address. Comments move there and readers are redirected." }
-            }
-        }
-    }
-}
 
 /// Says what a moderator has edited of a story, and why.
 pub fn edit_note(news: &News) -> Markup {

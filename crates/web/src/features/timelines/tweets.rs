@@ -3,7 +3,6 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::acting::moderates_instead;
-use crate::features::moderation::post_tools::tweet_tools;
 use crate::limits::TWEET_CACHE_BYTES;
 use crate::markup::addresses::{news_address, profile_address, tweet_address};
 use crate::markup::autolink::linked;
@@ -12,6 +11,7 @@ use crate::markup::fragments::{
 };
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
+use crate::markup::moderation_tools::{is_moderator, menu_link};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age_as, ago, more_link, number, title_link};
 use crate::markup::withheld::{insider_notice, show_link, stand_in, unlisted_note};
@@ -23,7 +23,7 @@ use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::inbox::OnPage;
-use tidings_domain::accounts::seen::{Seen, Viewed};
+use tidings_domain::accounts::seen::{Seen, ShownIn, Viewed};
 use tidings_domain::accounts::users::User;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
@@ -112,7 +112,7 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
     let tweet = &line.tweet;
     let is_author = frame.viewer.is_some_and(|viewer| viewer.id == tweet.user_id);
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
-    let is_usual = frame.viewer.is_some() && !is_author && !may_delete;
+    let is_usual = frame.viewer.is_some() && !is_author && !may_delete && !is_moderator(frame);
     let fill = move |placeholder, html: &mut String| match placeholder {
         TweetPlaceholder::Age => ago(frame.now, posted_at(line)).render_to(html),
         TweetPlaceholder::Links => {
@@ -122,12 +122,13 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
             if may_delete {
                 html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
             }
+            menu_link(frame, &Thing::Tweet(tweet.id), tweet.user_id).render_to(html);
         }
     };
     written(move |html| {
         let site = &frame.settings.site;
         // The cache has what visitors see.
-        let fragment = Seen::by_visitors(&**line).and_then(|seen| {
+        let fragment = Seen::by_visitors(&**line, ShownIn::List).and_then(|seen| {
             frame.derived::<TweetFragments, _>(&line.summary, |_, links| {
                 Fragment::new(|slots| tweet_markup(seen, (site, links), slots))
             })
@@ -218,7 +219,7 @@ pub async fn show(
         h1.hidden { (heading) }
         @match &view {
             Viewed::Whole(line) => {
-                (insider_notice(withheld))
+                (insider_notice(&frame, line.tweet.user_id, withheld))
                 article.tweet.alone { (tweet(&frame, line)) }
             }
             Viewed::Line(_, why) => {
@@ -226,7 +227,8 @@ pub async fn show(
             }
             Viewed::Nothing => {}
         }
-        (tweet_tools(&frame, &line.tweet))
+        // Others have it below the text.
+        @if view.as_whole().is_none() { (menu_link(&frame, &Thing::Tweet(id), line.tweet.user_id)) }
         @if let Some(username) = &line.username {
             p { a.action href=(profile_address(username, "")) { "More posts by " (username) } }
         }
