@@ -197,6 +197,30 @@ async fn a_refused_form_shows_nothing_of_the_page_that_it_names(server: Server) 
     }
 }
 
+#[each_engine]
+async fn administrators_set_who_reads_which_counts_at_once_and_is_in_the_log(server: Server) {
+    let Community { server, alice, .. } = Community::on(server).await;
+    let visitor = server.visitor();
+    let read =
+        async || [visitor.get("/news/1").await.status, visitor.get("/api/getnews/top/0/30").await.status];
+    assert_eq!(read().await, [StatusCode::OK; 2]);
+    let set = async |readers: &str| {
+        let set = alice.post("/admin/site", &[("readers", readers)]).await;
+        assert!(redirects_to(&set).starts_with("/admin/site"), "{set:?}");
+    };
+    set("members").await;
+    assert_eq!(read().await, [StatusCode::SEE_OTHER, StatusCode::UNAUTHORIZED]);
+    let log = page(&alice, "/moderations").await;
+    assert!(log.content().contains("changed who can read the site"), "{}", log.content());
+    set("everyone").await;
+    assert_eq!(read().await, [StatusCode::OK; 2]);
+    let log = alice.api_get("/api/moderations").await;
+    assert_eq!(
+        log["moderations"].as_array().unwrap().iter().filter(|line| line["action"] == "set_readers").count(),
+        2
+    );
+}
+
 #[in_memory(&MEMBERS)]
 async fn members_read_and_the_open_pages_say_only_what_the_site_is(server: Server) {
     let Community { server, alice, .. } = Community::on(server).await;

@@ -7,12 +7,13 @@ pub use waiting::{Backlog, Queues, waiting};
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
+use crate::action::Logging;
 use crate::audit::AUDIT;
 use crate::identity::{Identity, LINKS, LOGO, stored_picture};
-use crate::values::Logo;
 use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::values::{Action, Logo, SitePart, Timestamp, UserId};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 /// Refuses everyone who is not an administrator.
@@ -20,12 +21,22 @@ fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
     viewer.require_admin()
 }
 
-/// Changes how the site presents itself and who may sign up, all but the logo: what is `None` or empty comes from
-/// the configuration again. What the configuration gives stays as it is stored. Rounds: 1.
+/// Adds to the batch of a change the line of the moderation log that says what was done.
+pub type LogSiteChange =
+    for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), (Action, SitePart, String)) -> Logging<'a>;
+
+/// Changes how the site presents itself, who may read it and who may sign up, all but the logo: what is `None` or empty comes
+/// from the configuration again. What the configuration gives stays as it is stored. Rounds: 1; 1 more if other people
+/// may read the site now, which the moderation log says.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) -> Result<(), Error> {
+pub async fn change_identity(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    (identity, log): (&Identity, LogSiteChange),
+) -> Result<(), Error> {
     demand_administrator(viewer)?;
     let links = (!identity.links.is_empty()).then(|| stored_links(&identity.links));
     let editable = SITE_SETTINGS.iter().filter(|setting| given_by(&site.rules, setting.field).is_none());
@@ -33,16 +44,26 @@ pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) ->
         let default = site.rules.configured.get(setting).map(|configured| &*configured.text);
         (*field, identity.texts.get(field).filter(|text| Some(*text) != default).map(str::to_owned))
     });
-    let mut batch = Batch::new();
-    for (name, value) in texts.chain([(LINKS, links)]) {
-        match value {
-            Some(value) => batch.set_field(keys::SITE, name, value),
-            None => batch.delete_field(keys::SITE, name),
+    let changes: Vec<_> = texts.chain([(LINKS, links)]).collect();
+    let readers = identity.texts.readers(&site.rules);
+    let others_read = site.readers(now).await != readers;
+    let changed = site.act(keys::SITE, || async {
+        let mut batch = Batch::new();
+        for (name, value) in &changes {
+            match value {
+                Some(value) => batch.set_field(keys::SITE, *name, value),
+                None => batch.delete_field(keys::SITE, *name),
+            }
         }
-    }
-    viewer.commit(site, batch).await?;
+        if others_read {
+            let line = (Action::SetReaders, SitePart::Readers, format!("now: {readers}"));
+            log(site, &mut batch, (now, viewer.id), line).await?;
+        }
+        Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
+    });
+    changed.await?;
     let name = identity.texts.get(NAME).unwrap_or_default();
-    tracing::info!(target: AUDIT, by = viewer.username, name, "the appearance of the site was changed");
+    tracing::info!(target: AUDIT, by = viewer.username, name, %readers, "the appearance of the site was changed");
     Ok(())
 }
 
@@ -92,7 +113,7 @@ mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
     use crate::values::site_settings::{ACCENT, SiteTexts};
-    use crate::values::{FooterLink, Rules, Timestamp};
+    use crate::values::{FooterLink, Rules};
     use std::sync::Arc;
     use tidings_keyspace::{Hash, Store};
 
@@ -127,17 +148,20 @@ mod tests {
             links: FooterLink::parse("Us", "/about").unwrap().into_iter().collect(),
             ..Identity::default()
         };
-        change_identity(&site, &user("a"), &gazette).await.unwrap();
+        change_identity(&site, Timestamp(1), &user("a"), (&gazette, UNLOGGED)).await.unwrap();
         assert_eq!(seen(&site).await, gazette);
         assert_eq!(*site.known_identity(), gazette);
-        change_identity(&site, &user("a"), &Identity::default()).await.unwrap();
+        change_identity(&site, Timestamp(1), &user("a"), (&Identity::default(), UNLOGGED)).await.unwrap();
         assert_eq!(seen(&site).await, Identity::default());
     }
+
+    /// None of these changes has a line in the log.
+    const UNLOGGED: LogSiteChange = |_, _, _, _| Box::pin(async { Ok(()) });
 
     #[tokio::test]
     async fn only_administrators_change_the_site() {
         let site = site().await;
-        let refused = change_identity(&site, &user(""), &Identity::default()).await;
+        let refused = change_identity(&site, Timestamp(1), &user(""), (&Identity::default(), UNLOGGED)).await;
         assert!(matches!(refused, Err(Error::Refused(Refusal::AdministratorsOnly))));
         let refused = change_logo(&site, &user(""), None).await;
         assert!(matches!(refused, Err(Error::Refused(Refusal::AdministratorsOnly))));

@@ -3,15 +3,14 @@
 //! Each change has a line in the moderation log, with the number of the hook and without its address, which is a
 //! secret.
 
-use super::demand_administrator;
+use super::{LogSiteChange, demand_administrator};
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
-use crate::action::Logging;
 use crate::audit::AUDIT;
 use crate::hooks::{of_hash, write_no_rest, write_removal, write_test};
 use crate::values::{
-    HOOK_RESULTS, Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOKS,
-    Timestamp, UserId,
+    Action, HOOK_RESULTS, Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOKS,
+    SitePart, Timestamp,
 };
 use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
@@ -71,9 +70,6 @@ pub struct ShownHook {
     pub results: Vec<HookResult>,
 }
 
-/// Adds to the batch of a change the line of the moderation log that says what was done.
-pub type LogHook = for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), String) -> Logging<'a>;
-
 /// Changes the hooks. Returns the number of the hook. Rounds: 3.
 ///
 /// # Errors
@@ -83,7 +79,7 @@ pub async fn change(
     site: &Site,
     now: Timestamp,
     administrator: Actor<'_>,
-    (change, log): (&HookChange, LogHook),
+    (change, log): (&HookChange, LogSiteChange),
 ) -> Result<HookId, Error> {
     demand_administrator(administrator.user)?;
     let changed = site.act(keys::HOOKS, || async {
@@ -140,7 +136,8 @@ pub async fn change(
             }
         };
         if let Some(done) = change.in_words() {
-            log(site, &mut batch, (now, administrator.id), format!("{done} webhook {id}")).await?;
+            let line = (Action::SetHooks, SitePart::Hooks, format!("{done} webhook {id}"));
+            log(site, &mut batch, (now, administrator.id), line).await?;
         }
         Decision::commit(batch, id).once(administrator.request.as_ref(), &id)
     });

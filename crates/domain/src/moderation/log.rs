@@ -266,14 +266,14 @@ pub fn write_speaking<'a>(
     ))
 }
 
-/// Adds the line of an administrator who has changed a webhook in this way. Rounds: 1. Errors: those of the store.
-pub fn write_hook_change<'a>(
+/// Adds the line of an administrator who has changed a part of the site in this way. Rounds: 1. Errors: those of the store.
+pub fn write_site_change<'a>(
     site: &'a Site,
     batch: &'a mut Batch,
     by: (Timestamp, UserId),
-    what: String,
+    (action, part, what): (Action, SitePart, String),
 ) -> Logging<'a> {
-    Box::pin(write_line(site, batch, by, (Action::SetHooks, Thing::Site(SitePart::Hooks), what)))
+    Box::pin(write_line(site, batch, by, (action, Thing::Site(part), what)))
 }
 
 /// Adds the line of something that is written by its own wing and that nobody undoes here.

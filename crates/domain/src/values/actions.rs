@@ -485,6 +485,8 @@ actions! {
     };
     /// A webhook was added, changed or removed. The line does not know the address, which is a secret.
     SetHooks = "set_hooks", "changed {}", { object: "the webhooks", has_own_call: true };
+    /// Another choice of who may read the site. The reason says which.
+    SetReaders = "set_readers", "changed {}", { object: "who can read the site", has_own_call: true };
     /// Nobody can sign up for so many hours.
     StopSignups(u64) = "stop_signups", "stopped {}", { object: "sign-ups", undo: Undo::Facts(Action::ResumeSignups) };
     /// People can sign up again.

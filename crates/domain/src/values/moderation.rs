@@ -44,6 +44,8 @@ pub enum SitePart {
     Reasons,
     /// The webhooks.
     Hooks,
+    /// Who may read the site.
+    Readers,
     /// Whether people can sign up.
     Signups,
     /// Whether the posts of young accounts wait for approval.

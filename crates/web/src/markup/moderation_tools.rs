@@ -248,6 +248,7 @@ pub fn thing_name(thing: &Thing) -> String {
         Thing::Site(SitePart::Announcement) => "the announcement".to_owned(),
         Thing::Site(SitePart::Reasons) => "the saved reasons".to_owned(),
         Thing::Site(SitePart::Hooks) => "the webhooks".to_owned(),
+        Thing::Site(SitePart::Readers) => "who can read the site".to_owned(),
         Thing::Site(SitePart::Signups) => "sign-ups".to_owned(),
         Thing::Site(SitePart::YoungPosts) => "the posts of young accounts".to_owned(),
         Thing::Site(SitePart::People) => "several people".to_owned(),

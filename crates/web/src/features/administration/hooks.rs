@@ -21,7 +21,7 @@ use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
-use tidings_domain::moderation::log::write_hook_change;
+use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::hook::parse_kinds;
 use tidings_domain::values::words::counted;
 use tidings_domain::values::{
@@ -319,7 +319,7 @@ pub fn actions() -> Vec<ActionEntry> {
                     form.demand_public(app).map_err(Error::from)?;
                     let change = form.change()?;
                     Ok::<_, RequestError>(
-                        hooks::change(&app.site, app.now(), by, (&change, write_hook_change)).await?,
+                        hooks::change(&app.site, app.now(), by, (&change, write_site_change)).await?,
                     )
                 })
             },

@@ -22,6 +22,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::identity::Identity;
+use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::site_settings::{
     ANSWERS, Control, DEFAULT_ACCENT, QUESTION, SITE_SETTINGS, SiteSetting, SiteTexts, given_by,
 };
@@ -209,7 +210,8 @@ pub async fn change(app: App, form: SignedFields) -> Result<Redirect, RequestErr
     let wrong = |(name, error): (_, IdentityError)| (name, sentence(&error.to_string()));
     let identity = read_identity(&form.fields, &app.site.rules)
         .map_err(|errors| RequestError::Fields(errors.into_iter().map(wrong).collect()))?;
-    let changing = administration::change_identity(&app.site, &form.user, &identity);
+    let change = (&identity, write_site_change as _);
+    let changing = administration::change_identity(&app.site, app.now(), &form.user, change);
     form.user.once(&app.site, changing).await?;
     Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS))
 }
