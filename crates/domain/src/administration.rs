@@ -13,7 +13,7 @@ use crate::identity::{Identity, LINKS, LOGO, stored_picture};
 use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
 use crate::values::{Action, Logo, SitePart, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
 use tidings_keyspace::{Batch, read};
 
 /// Refuses everyone who is not an administrator.
@@ -26,7 +26,7 @@ pub type LogSiteChange =
     for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), (Action, SitePart, String)) -> Logging<'a>;
 
 /// Changes how the site presents itself, who may read it and who may sign up, all but the logo: what is `None` or empty comes
-/// from the configuration again. What the configuration gives stays as it is stored. Rounds: 1; 1 more if other people
+/// from the configuration again. What the configuration gives stays as it is stored. Rounds: 3; 1 more if other people
 /// may read the site now, which the moderation log says.
 ///
 /// # Errors
@@ -35,19 +35,19 @@ pub async fn change_identity(
     site: &Site,
     now: Timestamp,
     viewer: &User,
-    (identity, log): (&Identity, LogSiteChange),
+    (changed, log): (&Identity, LogSiteChange),
 ) -> Result<(), Error> {
     demand_administrator(viewer)?;
-    let links = (!identity.links.is_empty()).then(|| stored_links(&identity.links));
+    let links = (!changed.links.is_empty()).then(|| stored_links(&changed.links));
     let editable = SITE_SETTINGS.iter().filter(|setting| given_by(&site.rules, setting.field).is_none());
     let texts = editable.map(|SiteSetting { field, setting, .. }| {
         let default = site.rules.configured.get(setting).map(|configured| &*configured.text);
-        (*field, identity.texts.get(field).filter(|text| Some(*text) != default).map(str::to_owned))
+        (*field, changed.texts.get(field).filter(|text| Some(*text) != default).map(str::to_owned))
     });
     let changes: Vec<_> = texts.chain([(LINKS, links)]).collect();
-    let readers = identity.texts.readers(&site.rules);
-    let others_read = site.readers(now).await != readers;
-    let changed = site.act(keys::SITE, || async {
+    let readers = changed.texts.readers(&site.rules);
+    let others_read = identity::of_site(site, now).await?.texts.readers(&site.rules) != readers;
+    let committed = site.act(keys::SITE, || async {
         let mut batch = Batch::new();
         for (name, value) in &changes {
             match value {
@@ -61,8 +61,10 @@ pub async fn change_identity(
         }
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
-    changed.await?;
-    let name = identity.texts.get(NAME).unwrap_or_default();
+    committed.await?;
+    // Who may read counts from now on.
+    identity::of_site(site, now).await?;
+    let name = changed.texts.get(NAME).unwrap_or_default();
     tracing::info!(target: AUDIT, by = viewer.username, name, %readers, "the appearance of the site was changed");
     Ok(())
 }

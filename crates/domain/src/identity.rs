@@ -153,7 +153,9 @@ pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Er
     if let Some(identity) = cache.get(view, &()) {
         return Ok(identity);
     }
-    Ok(cache.insert(view, (), site.store.fetch(Identity::read()).await?, None))
+    let identity = cache.insert(view, (), site.store.fetch(Identity::read()).await?, None);
+    site.of::<LastRead>().set(&identity);
+    Ok(identity)
 }
 
 /// The settings that administrators have set, as a store has them. Rounds: 1.

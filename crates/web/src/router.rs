@@ -22,6 +22,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use refused_forms::{FormPages, step_pages};
 use std::sync::{Arc, LazyLock};
+use tidings_domain::Refusal;
 use tower_service::Service;
 use writes::Writes;
 
@@ -97,6 +98,10 @@ async fn pass<F: Future<Output = Response>>(
     match admitted.and_then(|admitted| Wings::of(app).admit(route).map(|()| admitted)) {
         Ok(admitted) => {
             let mut response = handle(request).await;
+            if admitted.is_none() && members::is_closed(app, route) {
+                // Another server has closed the site, which this one has learned with what it has just read.
+                return RequestError::from(Refusal::MembersOnly).into_response();
+            }
             admitted.into_iter().for_each(|member| {
                 response.extensions_mut().insert(member);
             });

@@ -2,8 +2,8 @@
 //! asks it before every handler, cache and failure, for every address that does not say that it is open.
 
 use crate::accounts::visit::Visit;
-use crate::values::{SiteReaders, Timestamp};
-use crate::{Error, Refusal, Site, identity};
+use crate::values::SiteReaders;
+use crate::{Error, Refusal, Site};
 
 /// The people whom an address answers on a site that only members read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,28 +17,22 @@ pub enum Access {
 }
 
 impl Site {
-    /// Whether only members read it, as far as it is known without a read: see [`Site::known_identity`].
+    /// Whether only members read it, as far as it is known without a read: see [`Site::known_identity`]. A server knows of its
+    /// own change at once, and of that of another when it next reads something.
     pub fn is_for_members(&self) -> bool {
         self.known_identity().texts.readers(&self.rules) == SiteReaders::Members
-    }
-
-    /// The people who may read it now; if the store fails, those who could when it was read last. Rounds: 1 if the identity
-    /// of the site is not cached.
-    pub async fn readers(&self, now: Timestamp) -> SiteReaders {
-        let identity = identity::of_site(self, now).await.unwrap_or_else(|_| self.known_identity());
-        identity.texts.readers(&self.rules)
     }
 }
 
 impl Visit {
     /// Refuses whoever may not have this access on a site that only members read. People who are banned count as not logged
-    /// in. Rounds: those of [`Site::readers`]; on a site for members, also those that recognise the viewer.
+    /// in. Rounds: none on a site for everyone; else those that recognise the viewer.
     ///
     /// # Errors
     /// [`Refusal::MembersOnly`], [`Refusal::EmailNotConfirmed`], or the store's.
     pub async fn demand(&mut self, access: Access) -> Result<(), Error> {
         let site = self.site_too();
-        if access == Access::Everyone || site.readers(self.now()).await == SiteReaders::Everyone {
+        if access == Access::Everyone || !site.is_for_members() {
             return Ok(());
         }
 

@@ -13,7 +13,6 @@ use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::response::Response;
 use tidings_domain::accounts::access::Access;
 use tidings_domain::accounts::reading_key::ReadingKey;
-use tidings_domain::values::SiteReaders;
 use url::form_urlencoded;
 
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -24,9 +23,13 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 #[derive(Clone, Copy)]
 pub struct ForMember;
 
+/// Whether a route is not for everyone, as far as it is known without a read.
+pub fn is_closed(app: &App, route: &Route) -> bool {
+    route.access != Access::Everyone && app.site.is_for_members()
+}
+
 /// Lets a request in, or refuses it. A program is known by the key of its member, where its route takes one, and its visit
-/// is that member's. Rounds: those of [`Site::readers`](tidings_domain::Site::readers); on a site for members, also those that
-/// recognise the viewer.
+/// is that member's. Rounds: none on a site for everyone; else those that recognise the viewer.
 ///
 /// # Errors
 /// [`Refusal::MembersOnly`](tidings_domain::Refusal::MembersOnly),
@@ -36,7 +39,7 @@ pub async fn admit(
     route: &Route,
     request: &mut Request,
 ) -> Result<Option<ForMember>, RequestError> {
-    if route.access == Access::Everyone || app.site.readers(app.now()).await == SiteReaders::Everyone {
+    if !is_closed(app, route) {
         return Ok(None);
     }
     if let Some(key) = key_of(request.uri()).filter(|_| route.takes_key) {
