@@ -20,7 +20,8 @@ use crate::WrongUse;
 use tidings_domain::values::{
     AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, MAX_INVITATIONS, MAX_KEPT_DAYS,
     MAX_SIGNUP_ANSWERS, MAX_SIGNUP_QUESTION, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
-    ModerationRules, RankingRules, RateRules, ReadingRules, RetentionRules, Rules, TimelineRules, TrustRules,
+    ModerationRules, RankingRules, RateRules, ReadingRules, RetentionRules, Rules, SiteMarkRules,
+    TimelineRules, TrustRules,
 };
 
 /// One row of the table.
@@ -353,6 +354,10 @@ settings! {
                 "People follow each other and write short posts. If it is off, these pages, calls and feeds are gone (404), and nothing that they have stored changes.";
             sites: ValueKind::Switch,
                 "People vote on the reputation of sites, also with the browser extension. If it is off, these pages and calls are gone (404), and the votes stay stored.";
+        }
+        sites: SiteMarkRules {
+            marks: ValueKind::Form("distrusted, all or none"),
+                "The sites that are marked beside the titles of stories: distrusted, all or none.";
         }
         hacker_news: HackerNewsRules {
             jobs_topic: ValueKind::Form("the name of a topic, like jobs, or nothing"),

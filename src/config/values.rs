@@ -15,8 +15,8 @@ use strum::EnumString;
 use tidings_domain::home_servers;
 use tidings_domain::values::rates::seconds_of;
 use tidings_domain::values::{
-    Choice, Economy, JobsTopic, Networks, Pause, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders,
-    TitlePrefixes,
+    Choice, Economy, JobsTopic, Networks, Pause, Rate, ReservedNames, SignupAnswers, SignupMode, SiteMarks,
+    SiteReaders, TitlePrefixes,
 };
 use tidings_keyspace::flaw_of_sentinel_url;
 use tidings_search::index::{Language, name_of};
@@ -195,6 +195,7 @@ read_from_text! {
     SignupMode: |text, _| Self::parse(text);
     SiteReaders: |text, _| Self::parse(text);
     Economy: |text, _| Self::parse(text);
+    SiteMarks: |text, _| text.parse().ok();
     TitlePrefixes: |text, kind| kind.fits(text).then(|| Self::parse(text));
     SignupAnswers: |text, kind| kind.fits(text).then(|| Self::parse(text));
     ReservedNames: |text, kind| kind.fits(text).then(|| Self::parse(text));

@@ -155,7 +155,7 @@ async fn threads_selections_and_the_help_are_accessible() {
     browser.wait_for(".preview:not([hidden]) .text a").await;
     check_page(&browser, &axe, "a preview").await;
     browser.set_offline(true).await;
-    browser.press("Post").await;
+    browser.press("Add post").await;
     browser.wait_for("[data-again]").await;
     browser.set_offline(false).await;
     check_page(&browser, &axe, "a reply that was not sent").await;

@@ -117,6 +117,8 @@ async fn the_first_screen_shows_much() {
     alice.comment(30, "Which of these have you tried?").await;
     let bob = server.member("bob").await;
     alice.tweet("Good to have you here, @bob and @admin").await;
+    let flag = [("kind", "comment"), ("id", "30-1"), ("reason", "spam"), ("note", "")];
+    ok(bob.api_post("/api/flag", &flag).await);
     println!("viewer     width  whole stories  header  first comment  inbox row  bytes  shift");
     for (viewer, user) in [("visitor", None), ("member", Some(bob)), ("moderator", Some(moderator))] {
         for (width, height, stories, header, comment) in [
@@ -140,7 +142,8 @@ async fn the_first_screen_shows_much() {
                     .filter((item) => item.getBoundingClientRect().bottom <= {height}).length;
                 const sent = (type) => performance.getEntriesByType(type).map((entry) => entry.encodedBodySize);
                 const bytes = [...sent('navigation'), ...sent('resource')].reduce((sum, each) => sum + each, 0);
-                return [whole, document.querySelector('.site-header').offsetHeight, bytes];"
+                const search = document.querySelector('.site-search input').offsetWidth;
+                return [whole, document.querySelector('.site-header').offsetHeight, bytes, search];"
             );
             let measured = browser.run(&script).await;
             let number = |place: usize| measured[place].as_u64().unwrap();
@@ -157,6 +160,7 @@ async fn the_first_screen_shows_much() {
             let (whole, head, bytes) = (number(0), number(1), number(2));
             println!("{viewer:9} {width:6}  {whole:13}  {head:6}  {top:13}  {row:9}  {bytes:5}  {shift:.3}");
             assert!(whole >= stories && head <= header, "{viewer}, {width}: {measured}");
+            assert!(width < 768 || number(3) >= 160, "{viewer}, {width}: {measured}");
             assert!(top <= comment, "{viewer}, {width}: {top}");
             assert!(row <= INBOX_ROW && shift <= MOST_SHIFT, "{viewer}, {width}: {row}, {shift}");
             assert!((1..=FIRST_VIEW_BYTES).contains(&bytes), "{viewer}, {width}: {bytes}");

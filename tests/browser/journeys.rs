@@ -220,6 +220,7 @@ async fn a_story_is_hidden_and_shown_again() {
         browser.enter(".menu.own summary").await;
         browser.enter(".site-header a[href='/@bob']").await;
         browser.arrive("/@bob").await;
+        browser.enter("main .tabs a[href='/@bob?show=about']").await;
         browser.enter("main a[href='/hidden/0']").await;
         browser.arrive("/hidden/0").await;
         browser.enter("#news-1 [formaction='/unhide']").await;
@@ -236,7 +237,8 @@ async fn the_best_of_a_past_month_is_found() {
     for script in [true, false] {
         let browser = open(&server, None, script).await;
         browser.go("/").await;
-        browser.enter(".site-footer a[href='/past']").await;
+        browser.enter(".site-header a[href='/topics']").await;
+        browser.enter("main a[href='/past']").await;
         browser.arrive("/past").await;
         browser.enter("main a[href='/past/2027-01']").await;
         browser.arrive("/past/2027-01").await;

@@ -51,8 +51,10 @@ async fn a_site_is_looked_up_and_an_invalid_name_shows_an_error() {
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Anonymous).await;
     browser.go("/").await;
+    browser.click(".site-header .menu:not(.own) summary").await;
+    browser.click(".site-header a[href='/sites']").await;
+    browser.arrive("/sites").await;
     assert!(browser.text(".site-score.good").await.contains("good"));
-    browser.click(".site-footer a[href='/sites']").await;
     browser.fill("Look up a site", "not a site").await;
     browser.press("Look up").await;
     assert!(browser.text("[role=alert]").await.contains("not a site"));

@@ -131,7 +131,7 @@ async fn type_posts(browser: &Browser) {
     browser.wait_for("#comment-2").await;
     browser.go("/home").await;
     browser.fill("Your post", "Cheap watches for @carol").await;
-    browser.press("Post").await;
+    browser.press("Add post").await;
     browser.wait_for_text(".tweet .text", "Cheap watches for @carol").await;
 }
 

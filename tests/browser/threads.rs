@@ -133,6 +133,12 @@ async fn a_reader_who_comes_back_jumps_through_what_is_new() {
         browser.press_key('n').await;
         assert_eq!(browser.run(current).await, expected);
     }
+    for (key, expected) in [('p', "comment-6"), ('p', "comment-5"), ('u', "comment-3")] {
+        browser.press_key(key).await;
+        assert_eq!(browser.run(current).await, expected);
+    }
+    browser.press_key('r').await;
+    browser.arrive("/reply/1/3").await;
 }
 
 #[tokio::test]

@@ -29,12 +29,12 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
         field.dispatchEvent(new Event('input'));";
     browser.run(emoji).await;
     browser.wait_for_text(COUNTER, "1 too many").await;
-    browser.press("Post").await;
+    browser.press("Add post").await;
     browser.wait_for_text("[role=alert]", "Your post is too long (280 characters at most).").await;
     assert_eq!(browser.field_value("Your post").await, "👩‍🚀".repeat(281));
 
     browser.fill("Your post", "Hello @bob and @nobody").await;
-    browser.press("Post").await;
+    browser.press("Add post").await;
     browser.wait_for_text(NEWEST, "Hello @bob and @nobody").await;
     browser.arrive("/home").await;
     browser.follow("@bob").await;
@@ -92,7 +92,7 @@ async fn timelines_work_without_javascript() {
     browser.disable_javascript().await;
     browser.go("/home").await;
     browser.fill("Your post", "Hello\nthere").await;
-    browser.press("Post").await;
+    browser.press("Add post").await;
     browser.wait_for_text(NEWEST, "Hello\nthere").await;
     browser.press("Follow bob").await;
     browser.wait_until_gone(".person").await;

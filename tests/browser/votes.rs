@@ -75,12 +75,17 @@ async fn a_rejected_vote_shows_the_reason_beside_the_story() {
     browser.click(".vote .down").await;
     assert!(browser.text("#news-1 [role=alert]").await.contains("karma"));
     assert!(browser.is_marked().await);
-    assert_eq!(browser.count(".vote button:disabled").await, 0);
+    // It has taken itself back.
+    assert_eq!(browser.count(".vote button:disabled, .vote [aria-pressed=true], [data-count=down]").await, 0);
     assert_eq!(server.ids(&format!("news.down:{news}")).await, Vec::<u64>::new());
     // The next vote removes the reason.
     browser.click(".vote .up").await;
     browser.wait_for(".vote .up[aria-pressed=true]").await;
     assert_eq!(browser.count("[role=alert]").await, 0);
+    // A vote shows before it is answered.
+    browser.run("window.fetch = () => new Promise(() => {})").await;
+    browser.click(".vote .up").await;
+    assert_eq!(browser.count(".vote .up[aria-pressed=false][value=up]").await, 1);
 }
 
 #[tokio::test]

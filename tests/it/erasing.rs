@@ -581,7 +581,7 @@ async fn after_compaction_no_file_has_what_was_erased_and_old_backups_can_be_cop
     let exported = crate::export::unpacked(&std::fs::read(path("site.zip")).unwrap());
     assert!(exported.iter().all(|(_, text)| !text.contains(WORD)), "{exported:?}");
     // Beside the server, and without it.
-    assert!(place.run_with(&["compact"], "", &settings).good().contains("nothing of what was deleted"));
+    assert!(place.run_with(&["compact"], "", &settings).good().contains("no deleted data any more"));
     assert_eq!(files_with(place.folder.path(), WORD), Vec::<String>::new());
     bob.submit_text("Written afterwards", "text").await;
     program.stop();

@@ -149,7 +149,7 @@ async fn links_in_texts_end_where_markup_would_begin(server: Server) {
     let news = alice.submit_text("Links", text).await;
     alice.comment(news, text).await;
     ok(alice.update_profile(text, "", "").await);
-    for path in ["/news/1", "/news/1?at=1", "/user/alice", "/usercomments/alice/0"] {
+    for path in ["/news/1", "/news/1?at=1", "/user/alice?show=about", "/usercomments/alice/0"] {
         let page = page(&server.visitor(), path).await;
         check_shown(&page, text);
         for link in page.all("a").filter(|link| link.text().contains("example")) {
@@ -378,7 +378,7 @@ async fn hosts_that_begin_with_www_are_linked_in_texts(server: Server) {
     alice.comment(news, text).await;
     alice.tweet(text).await;
     ok(alice.update_profile(text, "", "").await);
-    for path in ["/news/1", "/news/1?at=1", "/user/alice", "/everyone"] {
+    for path in ["/news/1", "/news/1?at=1", "/user/alice?show=about", "/everyone"] {
         let page = page(&server.visitor(), path).await;
         check_shown(&page, text);
         for address in ["http://www.example.com/a", "http://www.b.example"] {

@@ -43,7 +43,9 @@ async fn newcomers_are_told_how_it_works(server: Server) {
     let welcome = page(&bob, &next).await;
     let text = welcome.content();
     assert!(text.contains("It grows when others vote up what you write"), "{text}");
-    for link in ["/about", "/", "/latest/0", "/best", "/submit", "/suggestions", "/settings", "/ranking"] {
+    for link in
+        ["/about", "/", "/latest/0", "/topics", "/sites", "/submit", "/suggestions", "/settings", "/ranking"]
+    {
         assert!(welcome.links_to(link), "{link}");
     }
     assert!(!text.contains("administrator"), "{text}");
@@ -223,7 +225,8 @@ async fn empty_lists_say_what_comes_there_and_lead_to_the_first_step(server: Ser
         ("/@alice/followings", "/suggestions"),
         ("/site/example.com", "/submit"),
         ("/inbox", "/latest/0"),
-        ("/@alice", "/home"),
+        ("/@alice", "/settings"),
+        ("/@alice?show=posts", "/home"),
     ] {
         let shown = page(&alice, path).await;
         let hints =

@@ -352,6 +352,91 @@ async fn the_past_has_the_best_of_a_day_and_of_a_month(server: Server) {
     assert_eq!(called(&alice, &today).await, (vec![13], 1));
 }
 
+/// Stories that are 10 and 2 days old and two of today, the second of today with a vote down.
+async fn of_ten_days(server: &Server) -> [Client; 3] {
+    let people = [server.member("alice").await, server.member("bob").await, server.member("carol").await];
+    for (id, days) in [(1, 8), (2, 2), (3, 0), (4, 0)] {
+        assert_eq!(people[0].submit_text(&format!("Story {id}"), "text").await, id);
+        server.advance(days * DAY);
+    }
+    let [_, bob, carol] = &people;
+    server.set_karma(bob, 100).await;
+    server.set_karma(carol, 100).await;
+    for (voter, story) in [(bob, 1), (carol, 1), (bob, 2), (bob, 3)] {
+        ok(voter.vote(story, "up").await);
+    }
+    ok(carol.vote(4, "down").await);
+    people
+}
+
+#[each_engine]
+async fn the_spans_of_the_front_page_have_their_stories_by_votes(server: Server) {
+    let [alice, bob, _] = of_ten_days(&server).await;
+    let visitor = server.visitor();
+    let span = async |name: &str| called(&visitor, &format!("/api/getnews/top_{name}/0/30")).await.0;
+    for _ in 0..2 {
+        assert_eq!((span("day").await, span("week").await), (vec![3, 4], vec![3, 2, 4]));
+        for name in ["month", "year", "all"] {
+            assert_eq!(span(name).await, [1, 3, 2, 4], "{name}");
+        }
+    }
+    assert_eq!(called(&visitor, "/api/getnews/top_all/1/2").await, (vec![3, 2], 4));
+    // Changes show at once.
+    ok(bob.vote(3, "none").await);
+    assert_eq!((span("day").await, span("week").await), (vec![3, 4], vec![2, 3, 4]));
+    ok(alice.delete(4).await);
+    assert_eq!((span("day").await, span("all").await), (vec![3], vec![1, 2, 3]));
+    assert_eq!(listed(&visitor, "/top/week").await, [2, 3]);
+    assert_eq!(listed(&visitor, "/top/all/2").await, [3]);
+    server.advance(DAY);
+    assert_eq!((span("day").await, span("week").await), (vec![], vec![2, 3]));
+    // A vote moves a story on; so does the server, every minute.
+    ok(bob.vote(3, "up").await);
+    assert_eq!((span("day").await, span("week").await), (vec![], vec![3, 2]));
+}
+
+#[in_memory]
+async fn the_front_page_has_a_tab_for_each_span_and_no_link_to_itself(server: Server) {
+    of_ten_days(&server).await;
+    let visitor = server.visitor();
+    let tabs = ["/top/day", "/top/week", "/top/month", "/top/year", "/top/all"];
+    let names = ["Now", "Day", "Week", "Month", "Year", "All"];
+    for (here, name) in ["/"].iter().chain(&tabs).zip(names) {
+        let shown = page(&visitor, here).await;
+        for tab in tabs {
+            assert_eq!(shown.links_to(tab), tab != *here, "{tab} on {here}");
+        }
+        assert_eq!(shown.find("a", &[("aria-current", "page")]).last().unwrap().text(), name);
+    }
+    page(&visitor, "/top/week").await.one("link", &[("href", "/top/week/atom")]);
+    let feed = String::from_utf8(visitor.get("/top/week/atom").await.body).unwrap();
+    assert!(
+        feed.contains("Top stories of the week") && feed.contains("Story 2") && !feed.contains("Story 1")
+    );
+    // Their former places have what left the menu.
+    for path in ["/topics", "/ranking"] {
+        let shown = page(&visitor, path).await;
+        assert!(["/best", "/past", "/random"].iter().all(|list| shown.links_to(list)), "{path}");
+    }
+    let front = page(&visitor, "/").await;
+    assert!(!["/best", "/past", "/random"].iter().any(|list| front.links_to(list)));
+}
+
+#[each_engine]
+async fn a_store_of_an_earlier_version_gets_its_lists_by_votes(server: Server) {
+    let [_, bob, _] = of_ten_days(&server).await;
+    let mut batch = Batch::new();
+    for age in ["day", "week", "month", "year", "all"] {
+        batch.delete(format!("news.votes:{age}"));
+    }
+    batch.set(keys::LAYOUT_VERSION, "14");
+    server.commit(batch).await;
+    assert_eq!(called(&bob, "/api/getnews/top_all/0/30").await, (vec![], 0));
+    server.migrate().await;
+    assert_eq!(called(&bob, "/api/getnews/top_all/0/30").await, (vec![1, 3, 2, 4], 4));
+    assert_eq!(called(&bob, "/api/getnews/top_day/0/30").await.0, [3, 4]);
+}
+
 #[in_memory]
 async fn what_another_program_does_shows_when_the_list_is_built_again(server: Server) {
     two_months(&server).await;

@@ -10,14 +10,12 @@ use crate::server::{Engine, Server, in_memory};
 use crate::store_check::demand_clean;
 
 /// The states of a post, each with the kinds that it is tried on, and the actions that lead there.
-const STATES: [(&str, &[&str], &[&str]); 7] = [
+const STATES: [(&str, &[&str], &[&str]); 5] = [
     ("open", &["story", "comment", "tweet"], &[]),
     ("removed", &["story", "comment", "tweet"], &["remove"]),
     ("held", &["story", "comment", "tweet"], &[]),
     ("hidden", &["story", "comment", "tweet"], &[]),
     ("locked", &["story"], &["lock"]),
-    ("merged", &["story"], &["merge"]),
-    ("pinned", &["story"], &["pin"]),
 ];
 
 /// What an action takes besides the reason.

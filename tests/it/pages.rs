@@ -417,7 +417,7 @@ async fn lists_go_on_from_page_to_page(server: Server) {
         while let Some(path) = next {
             let page = page(&alice, &path).await;
             // A story is an element of a list; a comment is within one.
-            let items = ["li", "div"].map(|name| page.find(name, &[("data-item", "")]).len());
+            let items = ["li", "article"].map(|name| page.find(name, &[("data-item", "")]).len());
             found.push(items.iter().sum::<usize>());
             next = page.find("a", &[("rel", "next")]).first().map(|link| {
                 assert_eq!(link.text(), "more");

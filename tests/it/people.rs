@@ -665,7 +665,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: 
         ok(moderator.undo(line).await);
     }
     server.finish_jobs().await;
-    let shown = page(&reader, "/@bob").await;
+    let shown = page(&reader, "/@bob?show=about").await;
     assert!(shown.content().contains("Pill Shop") && shown.content().contains("Buy pills"));
     assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::OK);
     assert!(topics().await);

@@ -301,7 +301,17 @@ async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
         assert_eq!(muting, least_rounds(&server, &users[2], path).await, "{path}");
     }
     let month = "/past/2027-01";
-    for path in ["/", "/top/30", "/latest/0", "/best", "/topic/rust", month, "/api/past/2027-01/0/30"] {
+    for path in [
+        "/",
+        "/top/30",
+        "/top/week",
+        "/top/all/30",
+        "/latest/0",
+        "/best",
+        "/topic/rust",
+        month,
+        "/api/past/2027-01/0/30",
+    ] {
         // The lists of topics and months are built once.
         rounds(&server, &users[2], path).await;
         assert_eq!(

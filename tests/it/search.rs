@@ -206,7 +206,7 @@ async fn a_search_explains_itself(server: Server) {
     assert_eq!(result["marks"], serde_json::json!([[13, 4]]));
     let shown = page(&alice, "/search?q=rust+votes%3A%3Eabc").await;
     let text = shown.text();
-    for expected in ["votes:>abc: a number is missing. Searched for the rest.", "1 result", "why?"] {
+    for expected in ["votes:>abc: a number is missing. Searched for the rest.", "1 result", "Say why"] {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
     let suggested = search(&alice, "q=rsut").await;
@@ -246,10 +246,18 @@ async fn a_search_explains_itself(server: Server) {
     let previewed = String::from_utf8(alice.post("/submit", &previewed).await.body).unwrap();
     assert!(previewed.contains("Is it one of these?"), "{previewed}");
     // The page of a person, a topic and a site has a search within it.
-    for (address, value) in [("/user/alice", "by:alice "), ("/topic/alchemy", "topic:alchemy ")] {
+    for (address, value) in [("/user/alice", "by:alice"), ("/topic/alchemy", "topic:alchemy")] {
         let page = String::from_utf8(alice.get(address).await.body).unwrap();
-        assert!(page.contains(&format!("value=\"{value}\"")), "{address}: {page}");
+        assert!(page.contains(&format!("name=\"within\" value=\"{value}\"")), "{address}: {page}");
     }
+    // It stays there, without showing how it is written, and one can leave it.
+    let within = page(&alice, "/search?q=rust&within=by:alice&kind=all").await;
+    assert!(within.content().contains("what alice wrote") && within.links_to("/search?q=rust&kind=all"));
+    within.one("input", &[("name", "within"), ("value", "by:alice")]);
+    assert!(!within.content().contains("Nothing found"));
+    let elsewhere = page(&alice, "/search?q=rust&within=by:nobody&kind=all").await;
+    assert!(elsewhere.content().contains("Nothing found"));
+    assert_eq!(alice.get("/search?q=rust&within=votes:1").await.status, 400);
 }
 
 #[in_memory(&ON)]

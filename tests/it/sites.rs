@@ -705,6 +705,21 @@ async fn while_the_store_is_away_every_face_says_so_in_its_own_way() {
     assert_open(&ours.headers, "unavailable");
 }
 
+#[tokio::test]
+async fn a_setting_says_which_sites_are_marked() {
+    for (marks, good, bad) in [("distrusted", 0, 1), ("all", 1, 1), ("none", 0, 0)] {
+        let server = Server::start(Engine::Memory, &[("sites.marks", marks)]).await;
+        let (alice, visitor) = (server.member("alice").await, server.visitor());
+        alice.submit_link("From there", "https://good.com/page").await;
+        alice.submit_link("From elsewhere", "https://other.com/").await;
+        votes(&visitor, "good.com", 1, 0..20).await;
+        votes(&visitor, "other.com", -1, 0..10).await;
+        let latest = crate::html::Page::of(&visitor.get("/latest/0").await);
+        let marked = |words: &str| latest.all("a").filter(|link| link.text() == words).count();
+        assert_eq!((marked("good site"), marked("distrusted site")), (good, bad), "{marks}");
+    }
+}
+
 #[each_engine]
 async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) {
     let (alice, visitor) = (server.member("alice").await, server.visitor());
@@ -713,13 +728,16 @@ async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) 
     alice.submit_link("No site", "http://127.0.0.1/").await;
     votes(&visitor, "www.good.com", 1, 0..20).await;
     votes(&visitor, "other.com", -1, 0..10).await;
-    for path in ["/", "/latest/0", "/news/1", "/usernews/alice/0", "/site/good.com"] {
+    for path in ["/", "/latest/0", "/news/1", "/usernews/alice/0"] {
         let page = crate::html::Page::of(&visitor.get(path).await);
         assert!(page.links_to("/site/good.com"), "{path}");
-        assert!(page.text().contains("site: good"), "{path}");
+        assert!(!page.text().contains("good site") && !page.text().contains("site: good"), "{path}");
     }
+    assert!(crate::html::Page::of(&visitor.get("/site/good.com").await).text().contains("site: good"));
+    // Only a site that people distrust is marked, with a link to its page.
     let latest = crate::html::Page::of(&visitor.get("/latest/0").await);
-    assert!(latest.text().contains("site: bad"));
+    let marks = latest.find("a", &[("class", "host"), ("href", "/site/other.com")]);
+    assert_eq!(marks.iter().map(|mark| mark.text()).collect::<Vec<_>>(), ["other.com", "distrusted site"]);
     assert!(!latest.links_to("/site/127.0.0.1"));
 
     let site = crate::html::Page::of(&visitor.get("/site/Good.com").await);

@@ -102,8 +102,8 @@ async fn without_timelines_a_story_is_not_announced_and_a_profile_is_at_its_othe
     assert_eq!(server.sorted("timeline:everyone").await, Vec::new());
     assert_eq!(redirects_to(&alice.get("/@alice").await), "/user/alice");
     let profile = page(&server.visitor(), "/user/bob").await;
-    assert!(!profile.content().contains("posts") && !profile.content().contains("followers"));
-    assert!(profile.content().contains("stories") && profile.content().contains("comments"));
+    assert!(!profile.content().contains("Posts") && !profile.content().contains("followers"));
+    assert!(profile.content().contains("Stories") && profile.content().contains("Comments"));
     assert_eq!(server.hash("user:1").await.get("tweet_news"), None);
 }
 

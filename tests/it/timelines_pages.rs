@@ -160,12 +160,19 @@ async fn a_profile_is_one_page_at_two_addresses(server: Server) {
             profile.one("link", &[("rel", "canonical"), ("href", "http://localhost:8080/@bob")]);
             profile.one("link", &[("rel", "alternate"), ("href", "/@bob/feed")]);
             let content = profile.content();
-            for part in ["@bob", "I read.", "A tweet"] {
+            // The first view with anything.
+            for part in ["@bob", "A tweet", "Stories 0", "Comments 0", "Posts 1"] {
                 assert!(content.contains(part), "{part} in {content}");
             }
-            for link in ["/@bob/followers", "/@bob/followings", "/usernews/bob/0", "/usercomments/bob/0"] {
+            for link in ["/@bob/followers", "/@bob/followings"] {
                 assert!(profile.links_to(link), "{link} at {path}");
             }
+            let about = page(client, &format!("{path}?show=about")).await;
+            assert!(about.content().contains("I read.") && !about.content().contains("A tweet"));
+            assert!(
+                about.links_to(&format!("{path}?show=posts"))
+                    && !about.links_to(&format!("{path}?show=about"))
+            );
         }
     }
     // The owner changes things in one place; the old address keeps its old form.
@@ -174,8 +181,37 @@ async fn a_profile_is_one_page_at_two_addresses(server: Server) {
     assert!(own.forms().iter().all(|form| form.action != "/profile"));
     let form = page(&bob, "/user/bob").await.form("/profile").with("about", "I write.");
     redirects_saying(&form.send(&bob).await, "/user/bob", "profile_saved");
-    let kept = page(&bob, "/@bob").await;
+    let kept = page(&bob, "/@bob?show=about").await;
     assert_eq!((kept.heading(), kept.content().contains("I write.")), ("Bob B.", true));
+}
+
+#[each_engine]
+async fn a_profile_shows_the_newest_ten_of_one_kind(server: Server) {
+    let (alice, bob) = two_members(&server).await;
+    for number in 1..=11 {
+        bob.submit_text(&format!("Story {number}"), "text").await;
+    }
+    bob.tweet("A tweet").await;
+    bob.comment(11, "A comment").await;
+    for (view, shown, all) in [
+        ("", "Story 11", Some("/usernews/bob/0")),
+        ("?show=stories", "Story 2", Some("/usernews/bob/0")),
+        ("?show=comments", "A comment", Some("/usercomments/bob/0")),
+        ("?show=posts", "A tweet", None),
+    ] {
+        let profile = page(&alice, &format!("/@bob{view}")).await;
+        let content = profile.content();
+        assert!(content.contains(shown) && content.contains("Stories 11"), "{view}: {content}");
+        assert!(!content.contains("Story 1 "), "{view}: {content}");
+        for list in ["/usernews/bob/0", "/usercomments/bob/0"] {
+            assert_eq!(profile.links_to(list), all == Some(list), "{view}");
+        }
+        // What one can do about the person is the same everywhere.
+        for form in ["/follow", "/mute", "/block"] {
+            assert!(profile.forms().iter().any(|found| found.action == form), "{form} on {view}");
+        }
+    }
+    error_message(&alice.get("/@bob?show=everything").await, StatusCode::BAD_REQUEST);
 }
 
 #[in_memory]
@@ -236,7 +272,12 @@ async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile(server: 
     let newest_first: Vec<u64> = (1..=120).rev().collect();
     for path in ["/home", "/everyone", "/@alice"] {
         let pages = walk(&bob, path).await;
-        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20], "{path}");
+        let lengths = pages.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(
+            lengths,
+            if path == "/@alice" { vec![10, 50, 50, 10] } else { vec![50, 50, 20] },
+            "{path}"
+        );
         assert_eq!(pages.concat(), newest_first, "{path}");
     }
     let first = page(&bob, "/home").await;
@@ -338,7 +379,7 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion(server: Serve
     let news = alice.submit_link("A <title>", "http://www.example.com/x").await;
     let text = alice.submit_text("A text", "Some text").await;
     bob.comment(news, "A comment").await;
-    let profile = page(&bob, "/@alice").await;
+    let profile = page(&bob, "/@alice?show=posts").await;
     let announced = tweets(&profile);
     assert_eq!(announced.len(), 2);
     assert!(announced[1].contains("A <title>") && announced[1].contains("example.com"));
@@ -351,7 +392,7 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion(server: Serve
     assert_eq!(form.value("tweet_news"), Some("1"));
     redirects_saying(&form.without("tweet_news").send(&alice).await, "/settings", "profile_saved");
     alice.submit_text("Quietly", "Some text").await;
-    assert_eq!(tweets(&page(&bob, "/@alice").await).len(), 2);
+    assert_eq!(tweets(&page(&bob, "/@alice?show=posts").await).len(), 2);
     assert_eq!(page(&alice, "/settings").await.form("/settings").value("tweet_news"), None);
 }
 

@@ -1,6 +1,7 @@
 //! When accounts are trusted, and what they cannot do before.
 
 use crate::client::{ok, refused};
+use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 
@@ -20,6 +21,12 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
     let told = async || page(&bob, "/about/trust").await.content().to_owned();
     assert!(told().await.contains("You are trusted from 22 Jan 2027, 08:00 UTC on."));
     assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
+    // The form says so before, and the refusal explains it.
+    let form = page(&bob, &format!("/news/{story}")).await;
+    assert_eq!(form.one("a", &[("href", "/about/trust")]).text(), "New members can add 2 links");
+    assert!(!page(&alice, &format!("/news/{story}")).await.links_to("/about/trust"));
+    let refusal = form.form("/postcomment").with("comment", LINKS).send(&bob).await;
+    assert_eq!(Page::of(&refusal).find("a", &[("href", "/about/trust")]).len(), 2);
     bob.comment(story, "https://a.example https://b.example").await;
     assert!(refused(bob.edit_comment(story, 2, LINKS).await).contains(no_links));
     assert!(refused(bob.try_submit_on("rust, go", "Go").await).contains("New accounts can't create topics"));

@@ -19,7 +19,7 @@ async fn page(client: &Client, path: &str) -> Page {
 /// The texts of the comments that a page marks as new.
 async fn marked(client: &Client, path: &str) -> Vec<String> {
     let page = page(client, path).await;
-    let marked: Vec<_> = page.find("div", &[("class", "item comment is-new")]);
+    let marked: Vec<_> = page.find("article", &[("class", "item comment is-new")]);
     let tags = page.find("span", &[("class", "tag new")]);
     assert_eq!(marked.len(), tags.len(), "each has a mark that can be read");
     let texts =
@@ -270,7 +270,7 @@ async fn links_keep_the_order_and_a_wrong_one_is_named(server: Server) {
     );
     assert!(newest.links_to("/news/1?at=3&sort=newest#comment-3"), "the permalink");
     let chosen = newest.one("a", &[("aria-current", "true")]);
-    assert_eq!((chosen.text(), chosen.attribute("href")), ("new", Some("/news/1?sort=newest")));
+    assert_eq!((chosen.text(), chosen.attribute("href")), ("New", None));
     for order in ["score", "oldest"] {
         assert!(newest.links_to(&format!("/news/1?sort={order}")), "{order}");
     }

@@ -4,7 +4,7 @@ use super::documents::{ROOT, files};
 use std::fs;
 
 /// Phrases that were replaced, each with the words that are used instead.
-const REPLACED: [(&str, &str); 53] = [
+const REPLACED: [(&str, &str); 52] = [
     ("on the site's pages", "in Tidings itself"),
     ("gone at Ctrl-C", "Ctrl-C deletes it"),
     ("opens a Lamer News database as it is", "can open an existing Lamer News database unchanged"),
@@ -54,7 +54,6 @@ const REPLACED: [(&str, &str); 53] = [
     ("those whom the ban stops", "the people affected"),
     ("\"What they can't do\"", "Blocked actions"),
     ("one line of text, for Slack", "One line of text (Slack, Matrix)"),
-    ("what waits for a moderator", "items for review"),
     ("decisions of moderators\"", "moderator decisions"),
     ("For how long it is shown", "Hours to show it. 0: until removed."),
     ("flags that moderators found right", "flags upheld"),

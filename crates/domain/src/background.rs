@@ -9,7 +9,7 @@ use crate::comments::notify::NOTIFY;
 use crate::deactivation::leave;
 use crate::jobs::{self, JobKind};
 use crate::moderation::{bans, discounts, erasing, reminder, remove_all, retention, traces};
-use crate::news::visits;
+use crate::news::{by_votes, visits};
 use crate::timelines::home_jobs::{clear, deliver, rebuild};
 use crate::values::{Moment, Timestamp};
 use crate::{Error, Site};
@@ -34,7 +34,7 @@ static KINDS: [JobKind; 11] = [
 ];
 
 /// Runs the workers of a site until the future is dropped: its jobs, its visits of threads, what was
-/// seen of inboxes, bans that end, reminders of what waits, and what is kept for some time only. A second call for the same site does none of its jobs. Rounds: 3 every two
+/// seen of inboxes, stories that grow older, bans that end, reminders of what waits, and what is kept for some time only. A second call for the same site does none of its jobs. Rounds: 3 every two
 /// seconds, and those of the jobs and visits.
 pub fn run(site: Arc<Site>, clock: EngineClock) -> BoxFuture<'static, ()> {
     Box::pin(work(site, clock))
@@ -48,6 +48,7 @@ async fn work(site: Arc<Site>, clock: EngineClock) {
         supervise("jobs", Policy::UntilDone, || jobs::run(site.clone(), clock.clone(), &KINDS)),
         repeat("visits", visits::EVERY, || visits::store_due(&site, now().timestamp())),
         supervise("inboxes", Policy::Forever, || seen::run(&site)),
+        retry("ages", by_votes::EVERY, || by_votes::sweep(&site, &store, now().timestamp())),
         retry("bans", bans::EVERY, || bans::follow_ended(&site, &store, now())),
         retry("reminders", reminder::EVERY, || reminder::remind(&site, now())),
         retry("retention", retention::EVERY, || retention::sweep(&site, now())),

@@ -560,6 +560,17 @@ impl Refusal {
             _ => None,
         }
     }
+
+    /// Whether it is because the account is not trusted yet.
+    pub const fn is_about_trust(&self) -> bool {
+        matches!(
+            self,
+            Self::TooManyRequests { lacking: Some(_), .. }
+                | Self::InvitingNeedsTrust(_)
+                | Self::NewTopicNeedsTrust { .. }
+                | Self::TooManyLinks { .. }
+        )
+    }
 }
 
 /// Why an account that is not trusted yet has less.

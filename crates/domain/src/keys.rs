@@ -8,9 +8,9 @@ mod family;
 pub mod kept;
 
 use crate::values::{
-    CountedNetwork, Day, HashPrefix, HookId, Hostname, Hour, ImportSource, InvitationCode, MessageThreadId,
-    ModerationId, Network, NetworkTag, NewsId, NewsUrl, Period, RatedAction, RequestHash, SessionHash, Thing,
-    Topic, TweetId, TypedName, UserId, VoterId, lookalikes,
+    Age, CountedNetwork, Day, HashPrefix, HookId, Hostname, Hour, ImportSource, InvitationCode,
+    MessageThreadId, ModerationId, Network, NetworkTag, NewsId, NewsUrl, Period, RatedAction, RequestHash,
+    SessionHash, Thing, Topic, TweetId, TypedName, UserId, VoterId, lookalikes,
 };
 use std::net::IpAddr;
 
@@ -412,6 +412,8 @@ schema! {
         BUILT: String, MINUTE, Ours, POSTS = built(list: &str) "built:" {list, "list"};
         /// The stories of a day or month, by score.
         PAST: SortedSet, 10 * MINUTE, Ours, POSTS = past(period: Period) "past:" {period, "date or month"};
+        /// The stories of an age by their votes: those of the last day, older ones of the last week, and so on.
+        NEWS_BY_VOTES: SortedSet, NEVER, Ours, POSTS = news_by_votes(age: Age) "news.votes:" {age, "age"};
         /// The comments of a story.
         THREAD_COMMENT: Hash, NEVER, LamerNews, POSTS = thread(id: NewsId) "thread:comment:" {id, "news id"};
         /// The comments of a user.

@@ -18,6 +18,7 @@ use crate::items::{self, Item};
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys;
 use crate::keys::families::{self, Family};
+use crate::news::by_votes;
 use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::report::Advance;
@@ -29,7 +30,7 @@ use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 14;
+pub const LAYOUT_VERSION: u64 = 15;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -55,7 +56,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 14] = [
+pub static MIGRATIONS: [Migration; 15] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -142,7 +143,26 @@ pub static MIGRATIONS: [Migration; 14] = [
         changes_with: Some(keys::MODERATION_COUNT),
         run: |site, advance| Box::pin(removed_by::move_the_rest(site, advance)),
     },
+    Migration {
+        to: 15,
+        what: "list the stories of each age by their votes",
+        changes_with: None,
+        run: |site, advance| Box::pin(list_by_votes(site, advance)),
+    },
 ];
+
+/// Lists all stories by their votes, as old as they were when the newest was posted. Rounds: 2 for each 1,000 keys, and those of
+/// [`by_votes::place_all`].
+async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let newest = site.store.fetch(read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1)).await?;
+    let now = newest.first().map(|(_, posted)| Timestamp::from_score(*posted)).unwrap_or_default();
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
+        let stories = first_parts(&keys, &families::NEWS).filter_map(|id| id.parse().ok());
+        by_votes::place_all(site, now, &stories.collect::<Vec<_>>()).await?;
+    }
+    Ok(())
+}
 
 /// Forgets who sends what, and until when nobody does, as earlier versions noted it. What waits stays where it is, and is
 /// due as before; a receiver that rested is tried at once. Rounds: 1.
@@ -209,11 +229,13 @@ pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
 }
 
-/// Numbers the newest stories and their comments, which Lamer News may have written without.
-async fn number_newest(site: &Site) -> Result<(), Error> {
+/// Numbers the newest stories and their comments, which Lamer News may have written without, and lists them by votes.
+async fn complete_newest(site: &Site) -> Result<(), Error> {
     let newest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, NEWEST_STORIES);
     let newest = site.store.fetch(newest).await?;
     let stories: Vec<NewsId> = newest.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let now = newest.first().map(|(_, posted)| Timestamp::from_score(*posted)).unwrap_or_default();
+    by_votes::place_all(site, now, &stories).await?;
     let mut found = items_of(site, &stories).await?;
     found.sort_by_key(|(time, _)| *time);
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
@@ -258,7 +280,7 @@ pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()
     if items::raise_count(site).await? {
         tracing::info!("raised the counter of items to the highest number that an item has");
     }
-    number_newest(site).await
+    complete_newest(site).await
 }
 
 async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<(), Error> {

@@ -44,6 +44,8 @@ enum Placement {
     Stored(f64, bool),
     /// In a set, which has no scores.
     Set,
+    /// It may be there, and is only ever taken out.
+    Possible,
     /// The score of the member counts the records.
     Counted,
 }
@@ -89,6 +91,11 @@ impl RecordEntries {
         self.add(list, member, Placement::Stored(score, true));
     }
 
+    /// The record may be a member of a sorted set, as time passes. [`RecordEntries::ranked`] says which one it comes into.
+    pub(crate) fn possible(&mut self, list: impl Into<String>, member: impl ToString) {
+        self.add(list, member, Placement::Possible);
+    }
+
     /// The record is a member of a set.
     pub(crate) fn grouped(&mut self, set: impl Into<String>, member: impl ToString) {
         self.add(set, member, Placement::Set);
@@ -129,7 +136,7 @@ impl RecordEntries {
             before.listed.iter().filter(|(entry, _)| !self.listed.contains_key(*entry))
         {
             match place {
-                Placement::Fixed(_) | Placement::Moved(_) | Placement::Stored(..) => {
+                Placement::Fixed(_) | Placement::Moved(_) | Placement::Stored(..) | Placement::Possible => {
                     batch.sorted_remove(list, member)
                 }
                 Placement::Set => batch.remove_member(list, member),
@@ -149,7 +156,7 @@ impl RecordEntries {
                     }
                 }
                 Placement::Counted if is_new => batch.sorted_increment(list, member, 1.0),
-                Placement::Moved(_) | Placement::Stored(..) | Placement::Counted => {}
+                Placement::Moved(_) | Placement::Stored(..) | Placement::Possible | Placement::Counted => {}
             }
         }
         let counters =

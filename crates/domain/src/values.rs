@@ -21,7 +21,7 @@
 //! - [`mutes`]: what people mute, and texts searched for muted words
 //! - [`network`]: the network that an address belongs to
 //! - [`origin_ban`]: networks and e-mail domains that are banned
-//! - [`period`]: days and months, by which the past is listed
+//! - [`period`]: days and months, by which the past is listed, and spans up to now
 //! - [`preferences`]: what people choose on their settings page
 //! - [`ranking`]: the score and rank of news
 //! - [`rates`]: how often something may be done

@@ -15,7 +15,6 @@ use crate::news::marking::{add_upvoted, remove_upvoted};
 use crate::news::ranks::{self, write_rank};
 use crate::values::{
     CommentAddress, MAX_VOTES_ASKED, Moment, NewsId, RatedAction, Timestamp, UserId, VotePrice, VoteState,
-    ranking,
 };
 use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
@@ -321,10 +320,7 @@ fn write_counters(
     // Both, so that the commit returns the new values of both.
     batch.increment_field(&key, "up", by[0]);
     batch.increment_field(key, "down", by[1]);
-    let rules = &site.rules.ranking;
-    let score = news.score_with(by, rules);
-    let rank = ranking::rank(score, news.ctime, now, rules);
-    write_rank(batch, news, score, rank);
+    write_rank(batch, news, by, (now, &site.rules.ranking));
     [news.up + by[0], news.down + by[1]]
 }
 

@@ -316,6 +316,11 @@ impl RequestError {
         self.refusal()?.decision()
     }
 
+    /// Whether the page about trust explains it.
+    pub fn is_about_trust(&self) -> bool {
+        self.refusal().is_some_and(Refusal::is_about_trust)
+    }
+
     /// The votes as they are, if a vote was refused because of them.
     pub(crate) fn votes(&self) -> Option<VoteState> {
         match self.refusal()? {

@@ -1,11 +1,14 @@
 //! The lists of all stories of the site. Each is a page, a feed, an order of the call `/api/getnews`, an entry of the
-//! menu and one of the sitemap: the router, the menu, the list of feeds and the description of the calls read this table.
+//! menu or a tab of the front page, and an entry of the sitemap: the router, the menu, the list of feeds and the
+//! description of the calls read this table.
 
 use std::sync::LazyLock;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::by_votes;
 use tidings_domain::news::lists::{self, NewsPage};
+use tidings_domain::values::Age;
 
 /// A list of all stories. Its name is the order of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
@@ -15,16 +18,26 @@ pub enum SiteList {
     Top,
     /// By time.
     Latest,
+    /// Those of the last 24 hours by votes.
+    TopDay,
+    /// Those of the last 7 days by votes.
+    TopWeek,
+    /// Those of the last 30 days by votes.
+    TopMonth,
+    /// Those of the last 365 days by votes.
+    TopYear,
+    /// All by votes.
+    TopAll,
 }
 
 /// Where a list is, and how it is called.
 pub struct ListFacts {
     /// The title of its page.
     pub title: &'static str,
-    /// Its name in the menu.
+    /// Its name in the menu; empty if it is not there.
     pub menu: &'static str,
-    /// Its name among the feeds of the site.
-    pub feed_name: &'static str,
+    /// Its name among the tabs of the front page; empty if it is not there.
+    pub tab: &'static str,
     /// The title of its feed, before the name of the site; empty if that is all.
     pub feed_title: &'static str,
     /// The page that its feed is about.
@@ -37,6 +50,16 @@ pub struct ListFacts {
     pub more: &'static str,
     /// The address that links to the first page have.
     pub first: &'static str,
+    /// How old its stories are at most, if it is by votes.
+    pub age: Option<Age>,
+}
+
+impl ListFacts {
+    /// The stories within an age, by votes.
+    const fn by_votes(age: Age, [tab, title]: [&'static str; 2], [path, more]: [&'static str; 2]) -> Self {
+        let (feed_title, feed_page, feed, first) = (title, path, more, path);
+        Self { title, menu: "", tab, feed_title, feed_page, feed, path, more, first, age: Some(age) }
+    }
 }
 
 impl SiteList {
@@ -46,25 +69,72 @@ impl SiteList {
             Self::Top => &ListFacts {
                 title: "Top stories",
                 menu: "Top",
-                feed_name: "The front page",
+                tab: "Now",
                 feed_title: "Top stories",
                 feed_page: "/",
                 feed: "/top/",
                 path: "/",
                 more: "/top/",
                 first: "/",
+                age: None,
             },
             Self::Latest => &ListFacts {
                 title: "New stories",
                 menu: "New",
-                feed_name: "New stories",
+                tab: "",
                 feed_title: "",
                 feed_page: "/",
                 feed: "/",
                 path: "/latest",
                 more: "/latest/",
                 first: "/latest/0",
+                age: None,
             },
+            Self::TopDay => {
+                const {
+                    &ListFacts::by_votes(
+                        Age::Day,
+                        ["Day", "Top stories of the day"],
+                        ["/top/day", "/top/day/"],
+                    )
+                }
+            }
+            Self::TopWeek => {
+                const {
+                    &ListFacts::by_votes(
+                        Age::Week,
+                        ["Week", "Top stories of the week"],
+                        ["/top/week", "/top/week/"],
+                    )
+                }
+            }
+            Self::TopMonth => {
+                const {
+                    &ListFacts::by_votes(
+                        Age::Month,
+                        ["Month", "Top stories of the month"],
+                        ["/top/month", "/top/month/"],
+                    )
+                }
+            }
+            Self::TopYear => {
+                const {
+                    &ListFacts::by_votes(
+                        Age::Year,
+                        ["Year", "Top stories of the year"],
+                        ["/top/year", "/top/year/"],
+                    )
+                }
+            }
+            Self::TopAll => {
+                const {
+                    &ListFacts::by_votes(
+                        Age::All,
+                        ["All", "Top stories of all time"],
+                        ["/top/all", "/top/all/"],
+                    )
+                }
+            }
         }
     }
 
@@ -73,21 +143,22 @@ impl SiteList {
     /// # Errors
     /// When the store fails.
     pub async fn read(self, visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
-        match self {
-            Self::Top => lists::top(visit, start, count).await,
-            Self::Latest => lists::latest(visit, start, count).await,
+        match self.facts().age {
+            Some(age) => by_votes::within(visit, age, start, count).await,
+            None if self == Self::Top => lists::top(visit, start, count).await,
+            None => lists::latest(visit, start, count).await,
         }
     }
 
     /// The names of all.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::iter().rev().map(Into::into)
+        Self::iter().map(Into::into)
     }
 
     /// The error message for another name.
     pub fn expected() -> &'static str {
         static EXPECTED: LazyLock<String> =
-            LazyLock::new(|| format!("it must be {}", SiteList::names().collect::<Vec<_>>().join(" or ")));
+            LazyLock::new(|| format!("it must be {}", SiteList::names().collect::<Vec<_>>().join(", ")));
         &EXPECTED
     }
 }

@@ -32,6 +32,11 @@ pub const DAMAGES: &[Damage] = &[
     mended("a deleted story is listed", "news.top", |b, key| b.sorted_add(key, "3", 1.0)),
     mended("a removed story is listed", "news.cron", |b, key| b.sorted_add(key, "4", 1.0)),
     mended("a story that does not exist is listed", "news.cron", |b, key| b.sorted_add(key, "77", 1.0)),
+    mended("a list by votes is lost", "news.votes:day", |b, key| b.delete(key)),
+    mended("a story that does not exist is listed by votes", "news.votes:week", |b, key| {
+        b.sorted_add(key, "001800000000-000000000077", 1.0)
+    }),
+    mended("a list by votes has what is no story", "news.votes:all", |b, key| b.sorted_add(key, "x", 1.0)),
     mended("a list has what is no id", "news.cron", |b, key| b.sorted_add(key, "x", 1.0)),
     mended("a story is not in its author's list", "user.posted:1", |b, key| b.sorted_remove(key, "1")),
     mended("another's story is in a list", "user.posted:2", |b, key| b.sorted_add(key, "1", 1.0)),

@@ -17,7 +17,7 @@ use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
 use crate::news::item::{Direction, News, vote_of};
 use crate::news::ranks::write_rank;
 use crate::values::{
-    DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId, ranking,
+    DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId,
 };
 use crate::{Decision, Error, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -197,9 +197,8 @@ impl<'a> Story<'a> {
             batch.field_unchanged(&key, field, stored.as_ref());
             batch.increment_field(&key, field, by);
         }
-        let score = news.score_with(by, rules);
         news.check_state(batch);
-        write_rank(batch, news, score, ranking::rank(score, news.ctime, self.now, rules));
+        write_rank(batch, news, by, (self.now, rules));
     }
 
     fn move_article(&self, batch: &mut Batch, by: i8) {

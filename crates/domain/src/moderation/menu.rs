@@ -24,7 +24,7 @@ pub struct PostMenu {
 /// administrators erase any. Rounds: at most 3.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], the refusal for what is not there, or the store's.
+/// [`Refusal::ModeratorsOnly`], the refusal for a missing item, or the store's.
 pub async fn of_post(visit: &mut Visit, moderator: &User, thing: &Thing) -> Result<PostMenu, Error> {
     moderator.demand_may_moderate(Moment::from_timestamp(visit.now()))?;
     let is_administrator = moderator.role() == Role::Administrator;

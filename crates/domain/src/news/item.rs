@@ -1,16 +1,16 @@
 //! A news item as stored: the hash `news:<id>`.
 
 use crate::accounts::users::{self, Role};
-use crate::news::past;
+use crate::news::{by_votes, past};
 use crate::post_state::{Moderated, StateFields};
 use crate::records::{Fields, RecordEntries, Stored};
 use crate::values::text::printable;
 use crate::values::text_forms::{list_text, record_text};
 use crate::values::withheld::is_deleted;
 use crate::values::{
-    AsText, Hostname, ImportedVotes, ModerationId, NewsId, NewsUrl, NotAnId, OnOneLine, PostKind, PostState,
-    REMOVED, RankingRules, RemovedBy, Thing, Timestamp, Topics, TweetId, UNSEEN, UserId, WITHHELD, Withheld,
-    ranking,
+    Age, AsText, Hostname, ImportedVotes, ModerationId, NewsId, NewsUrl, NotAnId, OnOneLine, PostKind,
+    PostState, REMOVED, RankingRules, RemovedBy, Thing, Timestamp, Topics, TweetId, UNSEEN, UserId, WITHHELD,
+    Withheld, ranking,
 };
 use crate::{Refusal, fields, keys};
 use serde::{Deserialize, Serialize};
@@ -143,6 +143,8 @@ pub struct News {
     /// Score and rank as stored.
     pub(crate) stored_score: Option<f64>,
     pub(crate) stored_rank: Option<f64>,
+    /// Its age when it was ranked anew: the list by votes that it comes into.
+    age: Option<Age>,
     /// The votes up and down as stored, for the refresh of ranks.
     pub(crate) stored_votes: [Option<String>; 2],
 }
@@ -231,6 +233,7 @@ impl News {
             source: source.map(String::into_boxed_str),
             stored_score: fields::read(score.as_deref(), key, "score"),
             stored_rank: fields::read(rank.as_deref(), key, "rank"),
+            age: None,
             stored_votes: [up, down],
         })
     }
@@ -270,6 +273,7 @@ impl News {
             source: None,
             stored_score: None,
             stored_rank: None,
+            age: None,
             stored_votes: [None, None],
         }
     }
@@ -301,6 +305,7 @@ impl News {
     pub(crate) fn rank_anew(&mut self, now: Timestamp, rules: &RankingRules) {
         self.stored_score = Some(self.score(rules));
         self.stored_rank = Some(self.rank(now, rules));
+        self.age = Some(Age::of(self.ctime, now));
     }
 
     /// The fields that decide whether and where lists have an item: all but its URL or text.
@@ -524,6 +529,12 @@ impl Stored for News {
         entries.ranked(keys::NEWS_TOP, id, self.stored_rank.unwrap_or_default());
         for (list, member) in past::places(id, self.ctime) {
             entries.ranked_if_stored(list, member, self.stored_score.unwrap_or_default());
+        }
+        for (age, list, member) in by_votes::places(id, self.ctime) {
+            match self.age {
+                Some(own) if own == age => entries.ranked(list, member, self.points() as f64),
+                _ => entries.possible(list, member),
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::sites::{Score, SiteVotes};
-use crate::values::{Hostname, NewsId};
+use crate::values::{Hostname, NewsId, SiteMarks};
 use crate::{Error, Site, keys};
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -29,7 +29,7 @@ pub struct NewsSummary {
     pub news: Arc<News>,
     /// The author's name; `None` for a deactivated account.
     pub username: Option<Arc<str>>,
-    /// The score of the site that it links to.
+    /// The score of the site that it links to, if the site is marked.
     pub site_score: Score,
 }
 
@@ -117,7 +117,8 @@ pub(crate) fn summaries(
     let missing = || items.iter().filter(|item| matches!(item, ListedItem::Read(_))).map(ListedItem::news);
     let names = UserNames::of(visit, missing().map(|news| news.user_id).collect());
     let site = visit.site_too();
-    let scored = missing().filter(|_| site.rules.features.sites).filter_map(scored_site);
+    let marks = if site.rules.features.sites { site.rules.sites.marks } else { SiteMarks::None };
+    let scored = missing().filter(|_| marks != SiteMarks::None).filter_map(scored_site);
     let scores = site_scores(&site, scored.cloned().collect());
     let keep = visit.keeper::<Summaries>();
     (names, scores).map(move |(names, scores)| {
@@ -131,6 +132,8 @@ pub(crate) fn summaries(
                     Some(score) => score.clone().collect_into(&mut reads),
                     None => Score::default(),
                 };
+                let is_marked = site_score == Score::Bad || marks == SiteMarks::All;
+                let site_score = if is_marked { site_score } else { Score::default() };
                 let (id, summary) = (news.id, NewsSummary { news, username, site_score });
                 keep(id, Tracked::new(summary, reads))
             }

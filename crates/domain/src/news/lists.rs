@@ -242,28 +242,43 @@ pub(crate) async fn of_host<F: Fetch>(
     (start, count): (u64, u64),
     also: F,
 ) -> Result<(F::Value, NewsPage), Error> {
-    let end = start.saturating_add(count).min(limits::MAX_SITE_STORIES);
     let forms = [Some(host.clone()), host.other_form()].into_iter().flatten();
-    let lists = forms.map(|form| {
-        let key = keys::host_news(&form);
-        let ids = read::sorted_range(&key, Order::Descending, 0, end);
-        (read::sorted_count(&key), ids).map(|(of_form, ids)| (of_form, ids, key))
-    });
-    let (lists, taken) = visit.fetch((lists.collect::<Vec<_>>(), also)).await?;
-    let (mut total, mut found) = (0_u64, Vec::new());
-    for (of_form, ids, key) in lists {
-        total = total.saturating_add(of_form);
-        found.extend(fields::members(ids, &key, |(id, time)| id.parse::<NewsId>().ok().map(|id| (id, time))));
-    }
-    found.sort_by(|(id, time): &(NewsId, f64), (other, of_other)| {
-        // As in the lists: those of one second by the bytes of their members.
-        of_other.total_cmp(time).then_with(|| other.to_string().cmp(&id.to_string()))
-    });
-    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let ids: Vec<NewsId> = found.into_iter().map(|(id, _)| id).take(place(end)).skip(place(start)).collect();
+    let lists = forms.map(|form| keys::host_news(&form));
+    let part = merged(lists, (start, count), |id| id.parse().ok());
+    let ((ids, total), taken) = visit.fetch((part, also)).await?;
     let items = lines::find(&mut visit.shared(), &ids, &mut Reads::default()).await?;
     let lines = lines::complete(visit, items).await?;
-    Ok((taken, NewsPage::listed(visit, lines, total.min(limits::MAX_SITE_STORIES))))
+    Ok((taken, NewsPage::listed(visit, lines, total)))
+}
+
+/// A part of several sorted sets of stories that are read as one, the highest score first, of equal ones the greater member;
+/// and how many members they have, at most [`limits::MAX_SITE_STORIES`]. `story` is that of a member. Reads what is before that
+/// part, too.
+pub(super) fn merged(
+    lists: impl Iterator<Item = String>,
+    (start, count): (u64, u64),
+    story: impl Fn(&str) -> Option<NewsId> + Send,
+) -> impl Fetch<Value = (Vec<NewsId>, u64)> {
+    let end = start.saturating_add(count).min(limits::MAX_SITE_STORIES);
+    let read = |list: String| {
+        let members = read::sorted_range(&list, Order::Descending, 0, end);
+        (read::sorted_count(&list), members).map(move |(count, members)| (count, members, list))
+    };
+    lists.map(read).collect::<Vec<_>>().map(move |lists| {
+        let (mut total, mut found) = (0_u64, Vec::new());
+        for (of_list, members, list) in lists {
+            total = total.saturating_add(of_list);
+            found.extend(fields::members(members, &list, |(member, score)| {
+                Some((score, story(&member)?, member))
+            }));
+        }
+        found.sort_by(|(score, _, member), (of_other, _, other)| {
+            of_other.total_cmp(score).then_with(|| other.cmp(member))
+        });
+        let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let ids = found.into_iter().map(|(_, id, _)| id).take(place(end)).skip(place(start)).collect();
+        (ids, total.min(limits::MAX_SITE_STORIES))
+    })
 }
 
 /// Some items, in this order, without what the viewer does not see in lists. Rounds: 2.

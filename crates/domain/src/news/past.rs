@@ -39,14 +39,14 @@ pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
 }
 
 /// The member of a list for a story: in the order of its bytes, the newer one is greater.
-fn member(id: NewsId, posted: Timestamp) -> String {
+pub(super) fn member(id: NewsId, posted: Timestamp) -> String {
     format!("{posted:012}-{id:012}")
 }
 
-/// The story of a member of a list.
-fn news_of(member: &str) -> Option<NewsId> {
-    let (_, id) = member.split_once('-')?;
-    id.trim_start_matches('0').parse().ok()
+/// The story of a member of a list, and when it was posted.
+pub(super) fn read_member(member: &str) -> Option<(NewsId, Timestamp)> {
+    let (posted, id) = member.split_once('-')?;
+    Some((id.trim_start_matches('0').parse().ok()?, Timestamp(posted.parse().ok()?)))
 }
 
 /// The lists of the day and the month of a story, each with its member there.
@@ -122,7 +122,7 @@ async fn read_stored(
     if mark.is_none() || total == 0 {
         return Ok(None);
     }
-    let ids = fields::members(places, &key, |(member, _)| news_of(&member));
+    let ids = fields::members(places, &key, |(member, _)| read_member(&member).map(|(id, _)| id));
     Ok(Some(StoredPart { ids, total, reads }))
 }
 
@@ -215,7 +215,7 @@ mod tests {
     async fn listed(site: &Site, period: Period) -> Vec<u64> {
         let list = read::sorted_range(keys::past(period), Order::Descending, 0, u64::MAX);
         let list = site.store.fetch(list).await.unwrap();
-        list.iter().map(|(member, _)| news_of(member).unwrap().0).collect()
+        list.iter().map(|(member, _)| read_member(member).unwrap().0.0).collect()
     }
 
     const DAY: u64 = 86_400;

@@ -3,9 +3,9 @@
 use crate::accounts::users;
 use crate::audit::AUDIT;
 use crate::news::item::News;
-use crate::news::past;
+use crate::news::{by_votes, past};
 use crate::process_state::process_state;
-use crate::values::{NewsId, RankingRules, Timestamp, limits};
+use crate::values::{NewsId, RankingRules, Timestamp, limits, ranking};
 use crate::{Applied, Error, Site, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -19,13 +19,20 @@ const RANK_REFRESH_SECONDS: u64 = 5;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
 
-/// Adds the score and the rank of an item to a batch, also in the lists that have it.
-pub(crate) fn write_rank(batch: &mut Batch, news: &News, score: f64, rank: f64) {
-    let (id, posted) = (news.id, news.ctime);
+/// Adds the score and the rank of an item with more votes up and down, or fewer, to a batch, also in the lists that have it.
+pub(crate) fn write_rank(
+    batch: &mut Batch,
+    news: &News,
+    by: [i64; 2],
+    (now, rules): (Timestamp, &RankingRules),
+) {
+    let (id, posted, score) = (news.id, news.ctime, news.score_with(by, rules));
+    let rank = ranking::rank(score, posted, now, rules);
     batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
     if news.state().is_listed() {
         batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
         past::note_score(batch, (id, posted), score);
+        by_votes::place(batch, (id, posted), now, news.points().saturating_add(by[0]).saturating_sub(by[1]));
     }
 }
 
@@ -149,7 +156,7 @@ async fn store_ranks<'a>(
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
             batch.field_unchanged(&key, field, count.as_ref());
         }
-        write_rank(&mut batch, news, news.score(rules), news.rank(now, rules));
+        write_rank(&mut batch, news, [0, 0], (now, rules));
     }
     if batch.writes().is_empty() {
         return Ok(true);

@@ -1,6 +1,7 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
 use crate::keys::{self, families};
+use crate::news::by_votes;
 use crate::news::item::{IMPORTED_VOTES, News};
 use crate::records::AsRead;
 use crate::store_rules::claims::{counter_fault, whole};
@@ -9,7 +10,7 @@ use crate::store_rules::{
     Claims, Fault, Form, Mend, NameIn, Person, Remove, STORY, Source, Subject, USER, claims, form, is,
     refers, rules,
 };
-use crate::values::{ImportedVotes, NewsId, REMOVED, UserId, WITHHELD, Withheld, words};
+use crate::values::{Age, ImportedVotes, NewsId, REMOVED, UserId, WITHHELD, Withheld, words};
 use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:
@@ -25,6 +26,8 @@ rules! { pub(crate) RULES:
     "the counters up and down of a story are the numbers of its voters, with its author" => NEWS: claims(votes);
     "the list of stories by rank has only stories that are shown" => NEWS_TOP: claims(listed);
     "the list of stories by time has only stories that are shown" => NEWS_CRON: claims(listed);
+    "a story is in one of the lists by votes, with its votes" => NEWS: claims(by_votes);
+    "the lists of stories by votes have only stories that are shown" => NEWS_BY_VOTES: claims(listed_by_votes);
     "the list of the stories of a site has only stories that link there" => HOST_NEWS: claims(listed);
     "the list of a user's stories has only stories of that user that were shown" => USER_POSTED: claims(listed);
     "a vote is on a story that exists, by a user who exists, in one direction" =>
@@ -118,6 +121,40 @@ fn votes(subject: &Subject, claims: &mut Claims) {
 fn listed(subject: &Subject, claims: &mut Claims) {
     let story = subject.member_id::<NewsId>().map(|id| (keys::news(id), News::from_hash));
     is_entry(subject, claims, "stories that belong there", story);
+}
+
+fn by_votes(subject: &Subject, claims: &mut Claims) {
+    let Some(news) = story(subject).filter(|news| news.state().is_listed()) else { return };
+    let points = news.points() as f64;
+    let places = || by_votes::places(news.id, news.ctime);
+    let scores: Vec<_> = places().map(|(_, list, member)| read::score(list, member)).collect();
+    let voters = [keys::news_up(news.id), keys::news_down(news.id)].map(read::sorted_count);
+    let (mut batch, youngest) = (Batch::new(), keys::news_by_votes(Age::Day));
+    news.unchanged(&mut batch);
+    for (age, list, member) in places() {
+        match age {
+            // As time passes, it moves on to the list of its age.
+            Age::Day => batch.sorted_add(list, member, points),
+            _ => batch.sorted_remove(list, member),
+        }
+    }
+    let counters = [news.up, news.down];
+    claims.add((scores, voters), move |(scores, voters)| {
+        let scores: Vec<f64> = scores.into_iter().flatten().collect();
+        // Counters that are wrong are mended by themselves.
+        let is_right = scores == [points] || scores.len() == 1 && voters.map(whole) != counters;
+        (!is_right).then(|| Fault {
+            key: youngest,
+            found: format!("the scores {scores:?} in the lists by votes"),
+            expected: format!("one of {points}"),
+            mend: Mend::write(batch, "add it to the youngest list"),
+        })
+    });
+}
+
+fn listed_by_votes(subject: &Subject, claims: &mut Claims) {
+    let id = subject.member().and_then(|(member, _)| by_votes::news_of(member));
+    is_entry(subject, claims, "stories that belong there", id.map(|id| (keys::news(id), News::from_hash)));
 }
 
 fn voted_once(subject: &Subject, claims: &mut Claims) {

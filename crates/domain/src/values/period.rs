@@ -1,8 +1,9 @@
-//! Days and months, UTC: the periods by which the past is listed.
+//! Days and months, UTC, by which the past is listed; and the ages of stories, by which the best up to now are.
 
-use crate::values::text_forms::{read_text, shown};
+use crate::values::text_forms::{named, read_text, shown};
 use crate::values::{Day, Timestamp};
 use std::fmt::Display;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// No month is longer, in days.
 const LONGEST_MONTH: u64 = 31;
@@ -116,6 +117,50 @@ read_text!(Period or NotAPeriod: |text| {
     day.or_else(|| Some(Self::Month(Month { first: format!("{text}-01").parse().ok()? })))
 });
 
+/// The most that has passed since a story was posted. A story has the least of the ages that it is within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Age {
+    /// 24 hours.
+    Day,
+    /// 7 days.
+    Week,
+    /// 30 days.
+    Month,
+    /// 365 days.
+    Year,
+    /// All time.
+    All,
+}
+
+named!(Age);
+shown!(Age: |age| age.name());
+
+impl Age {
+    /// Whether something posted at a time is within it.
+    pub const fn has(self, posted: Timestamp, now: Timestamp) -> bool {
+        const DAY: u64 = 86_400;
+        let days = match self {
+            Self::Day => 1,
+            Self::Week => 7,
+            Self::Month => 30,
+            Self::Year => 365,
+            Self::All => return true,
+        };
+        now.seconds_since(posted) < days * DAY
+    }
+
+    /// The age of something posted at a time.
+    pub fn of(posted: Timestamp, now: Timestamp) -> Self {
+        Self::iter().find(|age| age.has(posted, now)).unwrap_or(Self::All)
+    }
+
+    /// The ages up to this one, the least first.
+    pub fn up_to(self) -> impl Iterator<Item = Self> {
+        Self::iter().filter(move |age| *age <= self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,5 +214,23 @@ mod tests {
         let Period::Month(month) = period("2024-02") else { panic!() };
         let days: Vec<String> = month.days().map(|day| day.to_string()).collect();
         assert_eq!((days.len(), days[0].as_str(), days[28].as_str()), (29, "2024-02-01", "2024-02-29"));
+    }
+
+    #[test]
+    fn a_story_has_the_least_age_that_has_it() {
+        let now = Timestamp(400 * 86_400);
+        for (seconds, age) in [
+            (0, Age::Day),
+            (86_399, Age::Day),
+            (86_400, Age::Week),
+            (7 * 86_400, Age::Month),
+            (30 * 86_400, Age::Year),
+            (365 * 86_400, Age::All),
+        ] {
+            assert_eq!(Age::of(Timestamp(now.0 - seconds), now), age, "{seconds}");
+        }
+        // A clock of another server may be ahead.
+        assert_eq!(Age::of(Timestamp(now.0 + 9), now), Age::Day);
+        assert_eq!(Age::Week.up_to().collect::<Vec<_>>(), [Age::Day, Age::Week]);
     }
 }

@@ -59,7 +59,7 @@ impl RatedAction {
     pub const fn plural(self) -> &'static str {
         match self {
             Self::Comment => "comments",
-            Self::Tweet => "tweets",
+            Self::Tweet => "posts",
             Self::Vote => "votes",
             Self::Follow => "follows and unfollows",
             Self::Flag => "flags",

@@ -4,7 +4,7 @@
 //! settings of the same names.
 
 use crate::values::site_settings::Configured;
-use crate::values::text_forms::shown;
+use crate::values::text_forms::{named, shown};
 use crate::values::words::grouped_signed;
 use crate::values::{
     JobsTopic, Networks, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
@@ -12,6 +12,7 @@ use crate::values::{
 };
 use std::collections::BTreeMap;
 use std::fmt;
+use strum::{EnumString, IntoStaticStr};
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,6 +39,8 @@ pub struct Rules {
     pub retention: RetentionRules,
     /// The parts of the site that can be switched off.
     pub features: FeatureRules,
+    /// How sites are marked.
+    pub sites: SiteMarkRules,
     /// The lists of programs that were made for Hacker News.
     pub hacker_news: HackerNewsRules,
     /// The settings that administrators may change on the page of the site, as the configuration has them, by their names.
@@ -50,6 +53,29 @@ pub struct ReadingRules {
     /// Everyone, or only members.
     pub readers: SiteReaders,
 }
+
+/// How sites are marked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SiteMarkRules {
+    /// The sites that are marked beside the titles of stories.
+    pub marks: SiteMarks,
+}
+
+/// The sites that are marked beside the titles of stories.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum SiteMarks {
+    /// Those that people distrust.
+    #[default]
+    Distrusted,
+    /// Those with any score.
+    All,
+    /// None.
+    None,
+}
+
+named!(SiteMarks);
+shown!(SiteMarks: |marks| marks.name());
 
 /// Which stories are in the lists of programs that were made for Hacker News.
 #[derive(Debug, Clone, PartialEq, Eq)]

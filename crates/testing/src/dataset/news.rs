@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use tidings_domain::articles::article::{self, OPEN_SECONDS};
 use tidings_domain::keys;
+use tidings_domain::news::by_votes;
 use tidings_domain::values::{
-    Hostname, LimitRules, NewsId, NewsUrl, RankingRules, Timestamp, Topic, UserId, ranking,
+    Age, Hostname, LimitRules, NewsId, NewsUrl, RankingRules, Timestamp, Topic, UserId, ranking,
 };
 use tidings_keyspace::Value;
 
@@ -58,6 +59,7 @@ pub fn title(id: u64) -> String {
 struct Collected {
     top: Vec<(String, f64)>,
     cron: Vec<(String, f64)>,
+    by_votes: BTreeMap<String, Vec<(String, f64)>>,
     by_time: Vec<(String, f64)>,
     by_score: Vec<(String, f64)>,
     groups: BTreeMap<Topic, Vec<String>>,
@@ -72,6 +74,9 @@ pub async fn write(writer: &mut Writer<'_>, plan: &Plan, lists: &mut Lists) {
     }
     writer.write(keys::NEWS_TOP, Value::SortedSet(collected.top)).await;
     writer.write(keys::NEWS_CRON, Value::SortedSet(collected.cron)).await;
+    for (list, members) in collected.by_votes {
+        writer.write(list, Value::SortedSet(members)).await;
+    }
     writer.write(keys::ARTICLES_BY_TIME, Value::SortedSet(collected.by_time)).await;
     writer.write(keys::ARTICLES_BY_SCORE, Value::SortedSet(collected.by_score)).await;
     let sizes = collected.groups.iter().map(|(topic, group)| (topic.to_string(), group.len() as f64));
@@ -132,6 +137,9 @@ async fn write_item(
     lists.posted[item.author as usize].push((id, item.ctime));
     collected.top.push((id.to_string(), rank));
     collected.cron.push((id.to_string(), item.ctime as f64));
+    let age = Age::of(posted, plan.now);
+    let (_, list, member) = by_votes::places(news, posted).find(|(list, ..)| *list == age).unwrap();
+    collected.by_votes.entry(list).or_default().push((member, ups.len() as f64 - downs.len() as f64));
     if let Some(host) = item.host {
         collected.hosts.entry(host).or_default().push((id.to_string(), item.ctime as f64));
     }

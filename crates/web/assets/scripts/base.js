@@ -45,3 +45,17 @@ document.addEventListener("keydown", ({ key }) => {
     menu.querySelector("summary").focus();
   }
 });
+
+// The search box of each page asks for the kind that was asked for last. Storage throws in a browser that blocks it.
+try {
+  const { pathname, search } = location;
+  const asked = new URLSearchParams(search);
+  if (pathname === "/search" && asked.get("q") && !asked.has("within")) localStorage.setItem("search-kind", asked.get("kind") ?? "");
+} catch {}
+document.addEventListener("submit", ({ target }) => {
+  if (!target.matches(".site-search")) return;
+  try {
+    const kind = localStorage.getItem("search-kind");
+    if (kind) target.append(Object.assign(document.createElement("input"), { type: "hidden", name: "kind", value: kind }));
+  } catch {}
+});

@@ -12,7 +12,10 @@ addShortcut("k", "Previous story, comment or post", () => move(-1));
 addShortcut("Enter", "Open it", () => linkOf(current)?.click());
 addShortcut("a", "Vote up, or take the vote back", () => press("up"));
 addShortcut("z", "Vote down, or take the vote back", () => press("down"));
-addShortcut("n", "Next new comment", () => reach(nextNewComment(current)));
+addShortcut("n", "Next new comment", () => reach(newComment(current, 1)));
+addShortcut("p", "Previous new comment", () => reach(newComment(current, -1)));
+addShortcut("r", "Reply to it", () => current?.querySelector(".actions a[href^='/reply/']")?.click());
+addShortcut("u", "The comment that it replies to", () => reach(parentOf(current)));
 addShortcut("[", "Collapse or expand these comments", () => toggleBranch(current));
 addShortcut("]", "Collapse or expand all comments", () => toggleAllBranches());
 addShortcut("/", "Search", () => {

@@ -112,21 +112,26 @@ function toggleBranch(item) {
   branch.scrollIntoView({ block: "nearest" });
 }
 
-// The new comments, one after the other.
-function nextNewComment(after) {
+// The new comment after or before another, or after the top of the screen; beyond the last, the first.
+function newComment(from, step) {
   const fresh = [...document.querySelectorAll(".comment.is-new")];
   if (fresh.length === 0) return undefined;
-  const follows = (item) =>
-    after
-      ? after.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_FOLLOWING
-      : item.getBoundingClientRect().top > 0;
-  const next = fresh.find(follows) ?? fresh[0];
+  const isPast = (item) => {
+    if (!from) return item.getBoundingClientRect().top > 0;
+    const position = from.compareDocumentPosition(item);
+    return position & (step > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING);
+  };
+  const next = step > 0 ? fresh.find(isPast) ?? fresh[0] : fresh.findLast(isPast) ?? fresh.at(-1);
   const closed = [];
   for (let at = next.closest(".branch"); at; at = at.parentElement.closest(".branch")) {
     if (!at.open) closed.push(at);
   }
   setOpen(closed, true);
   return next;
+}
+
+function parentOf(item) {
+  return item?.closest(".thread li")?.parentElement.closest(".thread li")?.querySelector(".comment");
 }
 
 if (branches.length > 0) {

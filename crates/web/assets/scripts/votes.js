@@ -6,40 +6,54 @@ const VOTE_TEXTS = { up: "Voted up", down: "Voted down", none: "Vote taken back"
 const voteStatus = document.createElement("p");
 voteStatus.className = "hidden";
 voteStatus.setAttribute("role", "status");
-if (document.querySelector(".vote[data-api]")) document.body.append(voteStatus);
+if (document.querySelector(".vote [formaction]")) document.body.append(voteStatus);
 
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
-  const pair = button?.closest(".vote[data-api]");
-  if (!pair) return;
+  if (!button?.matches(".vote [formaction]")) return;
   event.preventDefault();
-  if (button.getAttribute("aria-disabled") !== "true") vote(pair, button);
+  if (button.getAttribute("aria-disabled") !== "true") vote(button.parentElement, button);
 });
 
 const directionOf = (button) => (button.classList.contains("up") ? "up" : "down");
 
-// The value of a button is a vote, or "none" to take it back.
+// The value of a button is a vote, or "none" to take it back. It shows at once, and takes itself back if it is refused.
 async function vote(pair, button) {
   if (pair.dataset.busy) return;
   pair.dataset.busy = "yes";
   const choice = button.value;
+  const before = [...pair.children].find((each) => each.getAttribute("aria-pressed") === "true");
   // The address of the button names what it votes on.
-  const fields = new URLSearchParams([...new FormData(button.form), ...new URL(button.formAction).searchParams]);
+  const { pathname, searchParams } = new URL(button.formAction);
+  const fields = new URLSearchParams([...new FormData(button.form), ...searchParams]);
   fields.delete("next");
   fields.set(button.name, choice);
   const item = pair.closest("[data-item]");
   item.querySelector(".refusal")?.remove();
   voteStatus.textContent = "";
-  const error = await post(pair.dataset.api, fields, (votes) => takeVotes(pair, votes));
+  const karma = document.querySelector(".karma");
+  const karmaBefore = karma?.textContent;
+  const by = choice === "none" ? -1 : 1;
+  changeCount(item, directionOf(button), by);
+  showVote(pair, choice);
+  changeKarma(-by * Number(button.dataset.cost ?? 0));
+  let isTold = false;
+  const error = await post(`/api${pathname}`, fields, (votes) => {
+    isTold = true;
+    takeVotes(pair, votes);
+  });
   delete pair.dataset.busy;
-  if (error) {
-    showError(item, error);
+  if (!error) {
+    voteStatus.textContent = VOTE_TEXTS[choice];
     return;
   }
-  changeCount(item, directionOf(button), choice === "none" ? -1 : 1);
-  showVote(pair, choice);
-  changeKarma(Number(button.dataset.cost ?? 0) * (choice === "none" ? 1 : -1));
-  voteStatus.textContent = VOTE_TEXTS[choice];
+  if (!isTold) {
+    changeCount(item, directionOf(button), -by);
+    showVote(pair, before ? directionOf(before) : "none");
+  }
+  if (karma) karma.textContent = karmaBefore;
+  button.focus();
+  showError(item, error);
 }
 
 // The pressed button stays enabled, so that it keeps the focus and can take the vote back.
@@ -71,9 +85,9 @@ function takeVotes(pair, { voted, up, down }) {
 // A page that the browser has kept, or that was in another tab, asks for its votes again.
 async function askForVotes() {
   const pairs = new Map();
-  for (const pair of document.querySelectorAll(".vote[data-api]")) {
-    const fields = new URL(pair.querySelector("button").formAction).searchParams;
-    pairs.set(fields.get("news_id") ?? fields.get("comment_id"), pair);
+  for (const button of document.querySelectorAll(".vote .up[formaction]")) {
+    const fields = new URL(button.formAction).searchParams;
+    pairs.set(fields.get("news_id") ?? fields.get("comment_id"), button.parentElement);
   }
   if (pairs.size === 0) return;
   try {
@@ -115,7 +129,7 @@ function changeCount(item, direction, by) {
     count.dataset.count = "down";
     count.textContent = "0";
     count.nextSibling.textContent = " down";
-    up.parentElement.after(" ", whole);
+    up.parentElement.after(" · ", whole);
   }
   if (!count) return;
   count.closest("[hidden]")?.removeAttribute("hidden");
@@ -123,7 +137,10 @@ function changeCount(item, direction, by) {
   count.textContent = formatNumber(votes);
   const word = count.nextSibling;
   if (word?.textContent.startsWith(" vote")) word.textContent = votes === 1 ? " vote" : " votes";
-  if (direction === "down" && votes <= 0) count.parentElement.remove();
+  if (direction === "down" && votes <= 0) {
+    count.parentElement.previousSibling.remove();
+    count.parentElement.remove();
+  }
 }
 
 function showError(item, text) {

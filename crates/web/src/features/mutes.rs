@@ -108,12 +108,18 @@ pub fn person_forms(frame: &Frame<'_>, person: &User, reader: &Reader) -> Markup
             (mute_button(frame, (MuteKind::User, &person.username), is_muted, &label(is_muted, "Unmute", "Mute")))
             (block_button(frame, &person.username, is_blocked, &label(is_blocked, "Unblock", "Block")))
         }
-        @if is_blocked {
+    }
+}
+
+/// Says that the reader has blocked or muted the person whose page it is.
+pub fn person_notes(person: &User, reader: &Reader) -> Markup {
+    html! {
+        @if reader.has_blocked(person.id) {
             p.hint {
                 "You have blocked this person: you don't see what they write, and they can't follow you, reply to \
                  you or notify you. " (NO_FOLLOW_BACK)
             }
-        } @else if is_muted {
+        } @else if reader.has_muted(person.id) {
             p.hint {
                 "You have muted this person: you don't see what they write. "
                 a href=(MUTES) { "Everything you have muted" }

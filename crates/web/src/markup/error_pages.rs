@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::layout::bare_page;
+use super::parts::about_trust;
 use crate::App;
 use crate::server::request_id;
 use axum::http::StatusCode;
@@ -18,6 +19,8 @@ pub struct Failing<'a> {
     pub sent: Option<Option<&'static str>>,
     /// The page without its query, if its query is damaged.
     pub damaged: Option<&'a str>,
+    /// Whether the page about trust explains it.
+    pub is_about_trust: bool,
 }
 
 /// The page for a request that failed, with the navigation of its viewer.
@@ -31,10 +34,10 @@ pub fn error_page(frame: &Frame<'_>, failing: Failing<'_>, message: &str) -> Mar
 pub fn bare_error_page(app: &App, failing: Failing<'_>, message: &str) -> Markup {
     let heading = error_heading(failing);
     let content = error_content(&heading, failing, message);
-    bare_page(&app.known_brand(), &app.site.rules.features, &heading, &content)
+    bare_page(&app.known_brand(), &heading, &content)
 }
 
-fn error_heading(Failing { status, sent, damaged }: Failing<'_>) -> Cow<'static, str> {
+fn error_heading(Failing { status, sent, damaged, .. }: Failing<'_>) -> Cow<'static, str> {
     match (status, sent) {
         (StatusCode::NOT_FOUND, None) => "Page not found".into(),
         (StatusCode::TOO_MANY_REQUESTS, _) => "Please wait".into(),
@@ -56,17 +59,17 @@ fn wish(summary: &str) -> String {
     first.into_iter().chain(words.chars().skip(1)).collect()
 }
 
-fn error_content(heading: &str, Failing { status, damaged, .. }: Failing<'_>, message: &str) -> Markup {
+fn error_content(heading: &str, failing: Failing<'_>, message: &str) -> Markup {
     html! {
         h1 { (heading) }
-        @if let Some(page) = damaged {
+        @if let Some(page) = failing.damaged {
             p.trouble role="alert" { a href=(page) { "Go to the first page" } "." }
         } @else {
-            p.trouble role="alert" { (message) }
+            p.trouble role="alert" { (message) @if failing.is_about_trust { " " (about_trust()) } }
         }
         p { a.action href="/" { "Go to the front page" } }
         p.hint {
-            "Error " (status.as_u16())
+            "Error " (failing.status.as_u16())
             // With this id, an administrator finds the lines in the log.
             @if let Some(id) = request_id::current() { " · Request " code { (id) } }
         }
@@ -80,7 +83,8 @@ mod tests {
 
     #[test]
     fn the_error_page_escapes_its_message() {
-        let failing = Failing { status: StatusCode::NOT_FOUND, sent: None, damaged: None };
+        let failing =
+            Failing { status: StatusCode::NOT_FOUND, sent: None, damaged: None, is_about_trust: false };
         let page = test_support::framed(None, |frame| error_page(frame, failing, "<script>"));
         let page = page.into_string();
         assert!(page.contains("&lt;script&gt;") && page.contains(r#"role="alert""#), "{page}");
@@ -89,7 +93,9 @@ mod tests {
 
     #[test]
     fn the_heading_names_what_failed() {
-        let heading = |status, sent, damaged| error_heading(Failing { status, sent, damaged }).into_owned();
+        let heading = |status, sent, damaged| {
+            error_heading(Failing { status, sent, damaged, is_about_trust: false }).into_owned()
+        };
         let follow = Some(Some("Follow a person."));
         assert_eq!(heading(StatusCode::NOT_FOUND, follow, None), "Couldn't follow a person");
         let lift = Some(Some("Lift a ban (administrators only)."));

@@ -223,7 +223,8 @@ impl FeedKind {
             Self::Articles(topics, ArticleOrder::Time) => {
                 topics.as_ref().is_none_or(|topics| topics.single().is_some())
             }
-            Self::Stories(_) | Self::Comments | Self::Person(..) | Self::Story(..) | Self::Site(_) => true,
+            Self::Stories(list) => list.facts().age.is_none(),
+            Self::Comments | Self::Person(..) | Self::Story(..) | Self::Site(_) => true,
             Self::Articles(..) | Self::Search { .. } | Self::Log | Self::Inbox { .. } => false,
         }
     }

@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::head::{PageHead, icons};
 use super::moderation_tools::{done_line, saved_reasons};
 use super::notices::notice_line;
-use super::parts::{OUTSIDE, number};
+use super::parts::{OUTSIDE, here_or_link, number};
 use crate::error::sentence;
 use crate::site_lists::SiteList;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -17,19 +17,16 @@ use std::borrow::Cow;
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::values::text::printable_lines;
-use tidings_domain::values::{Choice, FeatureRules, Preferences, STAFF_PASSWORD_MIN, Shortcuts, Theme};
+use tidings_domain::values::{Choice, Preferences, STAFF_PASSWORD_MIN, Shortcuts, Theme};
 
 /// The places of the navigation that everyone has.
 fn places() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lists = SiteList::iter().map(|list| (list.facts().first, list.facts().menu));
-    lists.chain([("/comments", "Comments"), ("/topics", "Topics"), ("/submit", "Submit")])
-}
-
-/// The places in the menu behind them, and in the footer.
-fn more_places(features: &FeatureRules) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let sites = features.sites.then_some(("/sites", "Sites"));
-    let posts = features.timelines.then_some(("/everyone", "Everyone’s posts"));
-    [("/best", "Best"), ("/past", "Past"), ("/random", "Random")].into_iter().chain(sites).chain(posts)
+    lists.filter(|(_, name)| !name.is_empty()).chain([
+        ("/comments", "Comments"),
+        ("/topics", "Topics"),
+        ("/submit", "Submit"),
+    ])
 }
 
 impl Frame<'_> {
@@ -59,8 +56,7 @@ impl Frame<'_> {
         };
         let head = head(&self.brand, title, page_head, facts);
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
-        let footer =
-            footer(&self.brand, Some(&self.rules.features).filter(|_| !self.is_shut()), is_admin, shortcuts);
+        let footer = footer(&self.brand, (self.here.path(), self.is_shut()), is_admin, shortcuts);
         // Written where it stands, because most of a page is its content.
         let content = written(|html| {
             self.announcement().render_to(html);
@@ -110,18 +106,19 @@ impl Frame<'_> {
     }
 
     fn places(&self) -> Markup {
+        let features = &self.rules.features;
+        let following = (features.timelines && self.viewer.is_some()).then_some(("/home", "Following"));
+        let sites = features.sites.then_some(("/sites", "Sites"));
+        let posts = features.timelines.then_some(("/everyone", "Everyone’s posts"));
+        let more: Vec<_> = following.into_iter().chain(sites).chain(posts).collect();
         html! {
             ul {
                 @for (address, name) in places() { (self.place(address, name)) }
-                li {
-                    details.menu name="menu" {
-                        summary { "More" }
-                        ul {
-                            @if self.viewer.is_some() && self.rules.features.timelines {
-                                (self.place("/home", "Following"))
-                            }
-                            @if self.settings.search.is_on { (self.place("/search", "Search")) }
-                            @for (address, name) in more_places(&self.rules.features) { (self.place(address, name)) }
+                @if !more.is_empty() {
+                    li {
+                        details.menu name="menu" {
+                            summary { "More" }
+                            ul { @for (address, name) in more { (self.place(address, name)) } }
                         }
                     }
                 }
@@ -129,7 +126,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The box for a search; a link on narrow screens.
+    /// The box for a search. On narrow screens it is a magnifier until it has the focus.
     fn search(&self) -> Markup {
         html! {
             @if self.settings.search.is_on && self.here.path() != "/search" {
@@ -144,19 +141,18 @@ impl Frame<'_> {
         html! {
             ul {
                 @if let Some(viewer) = self.viewer {
-                    li {
-                        a href="/inbox" aria-current=[self.is_here("/inbox")] {
-                            "Inbox"
-                            @if viewer.replies > 0 {
-                                " " span.badge { (number(viewer.replies)) span.hidden { " unread" } }
-                            }
+                    @let unread = html! {
+                        "Inbox"
+                        @if viewer.replies > 0 {
+                            " " span.badge { (number(viewer.replies)) span.hidden { " unread" } }
                         }
-                    }
+                    };
+                    (self.place("/inbox", unread))
                     li { (self.own_menu(viewer)) }
                 } @else {
                     @let login = login_address(self.back_from_login());
-                    li { a href=(login) aria-current=[self.is_here("/login")] { "Log in" } }
-                    li { a href="/register" aria-current=[self.is_here("/register")] { "Sign up" } }
+                    li { (here_or_link(&login, "Log in", self.is_here("/login"))) }
+                    (self.place("/register", "Sign up"))
                 }
             }
         }
@@ -182,9 +178,7 @@ impl Frame<'_> {
                     (self.place("/saved", "Saved"))
                     (self.place("/settings", "Settings"))
                     @if viewer.role() >= Role::Moderator {
-                        li {
-                            a href="/moderate" aria-current=[self.is_here("/moderate")] { "Review queue" (badge) }
-                        }
+                        (self.place("/moderate", html! { "Review queue" (badge) }))
                     }
                     @if viewer.is_administrator() { (self.place("/admin", "Administration")) }
                     li {
@@ -208,25 +202,25 @@ impl Frame<'_> {
         }
     }
 
-    fn place(&self, address: &str, name: &str) -> Markup {
-        html! { li { a href=(address) aria-current=[self.is_here(address)] { (name) } } }
+    fn place(&self, address: &str, name: impl Render) -> Markup {
+        html! { li { (here_or_link(address, name, self.is_here(address))) } }
     }
 
-    fn is_here(&self, address: &str) -> Option<&'static str> {
-        (self.here.path() == address).then_some("page")
+    fn is_here(&self, address: &str) -> bool {
+        self.here.path() == address
     }
 }
 
 /// A page for when the viewer is not known because the store is unavailable. Without a session
 /// in sight, it offers neither to log in nor to log out.
-pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &dyn Render) -> Markup {
+pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
         ul {
             @for (address, name) in places() { li { a href=(address) { (name) } } }
         }
     };
     let head = head(brand, title, &PageHead::default(), HeadFacts::default());
-    let footer = footer(brand, Some(features), false, None);
+    let footer = footer(brand, ("", false), false, None);
     document(brand, Preferences::default(), [&head, &navigation, &footer], content)
 }
 
@@ -318,24 +312,24 @@ fn common_head(brand: &Brand) -> Markup {
     }
 }
 
-/// The footer. `features` are those of whoever may read the site, and `shortcuts` is what a member has chosen.
+/// The places of the footer.
+const PLACES_BELOW: [(&str, &str); 4] =
+    [("/about", "About"), ("/ranking", "Ranking"), ("/moderations", "Moderation log"), (FEEDS, "Feeds")];
+
+/// The footer of the page at an address, which may be one of those that are left to people who may not read the site. `shortcuts` is
+/// what a member has chosen.
 fn footer(
     brand: &Brand,
-    features: Option<&FeatureRules>,
+    (here, is_shut): (&str, bool),
     is_admin: bool,
     shortcuts: Option<Shortcuts>,
 ) -> Markup {
+    let places = PLACES_BELOW.iter().filter(|(address, _)| !is_shut || *address == "/about");
     html! {
         footer.site-footer {
             div {
                 ul {
-                    @for (address, name) in features.into_iter().flat_map(more_places) { li { a href=(address) { (name) } } }
-                    li { a href="/about" { "About" } }
-                    @if features.is_some() {
-                        li { a href="/ranking" { "Ranking" } }
-                        li { a href="/moderations" { "Moderation log" } }
-                        li { a href=(FEEDS) { "Feeds" } }
-                    }
+                    @for (address, name) in places { li { (here_or_link(address, name, *address == here)) } }
                     @for link in &brand.links {
                         @let rel = (!link.is_local()).then_some(OUTSIDE);
                         li { a href=(link.address()) rel=[rel] { (link.label()) } }
@@ -391,7 +385,7 @@ mod tests {
     fn the_login_link_returns_to_the_page() {
         let page = framed(None, |frame| frame.page("", &html! {})).into_string();
         assert!(page.contains(r#"href="/login?next=%2Flatest%2F0""#), "{page}");
-        assert!(page.contains(r#"<a href="/latest/0" aria-current="page">"#), "{page}");
+        assert!(page.contains(r#"<a aria-current="page">New</a>"#), "{page}");
         assert!(!page.contains("apisecret") && !page.contains("/home"), "{page}");
     }
 

@@ -61,17 +61,14 @@ pub fn moment(time: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
-/// The age of something in words, with the exact time as an attribute and tooltip.
+/// The age of something in words, with the exact time as an attribute. The script shows that as a tooltip.
 pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
     age_as(time, ago(frame.now, time))
 }
 
 /// Like [`age`], with a given text.
 pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
-    let moment = moment(time);
-    html! {
-        time datetime=(moment) title=(moment.strftime("%-d %b %Y, %H:%M UTC")) { (text) }
-    }
+    html! { time datetime=(moment(time)) { (text) } }
 }
 
 /// The author's name as a link to the profile.
@@ -111,7 +108,7 @@ pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Rende
         let count_up = if up == 1 { count_one } else { count_up };
         count_up.fill(html, |ContentPlaceholder::Content, html| number(up).render_to(html));
         if down > 0 {
-            html.push(' ');
+            html.push_str(" · ");
             count_down.fill(html, |ContentPlaceholder::Content, html| number(down).render_to(html));
         }
     })
@@ -132,7 +129,8 @@ pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup)
             " "
             @match &link.site {
                 Some(site) => {
-                    span.host { "(" a.host href=(site_address(site)) { (site.bare()) } ")" } " " (site_badge(score))
+                    span.host { "(" a.host href=(site_address(site)) { (site.bare()) } ")" }
+                    @if let Some((_, word)) = score_words(score) { " " a.host href=(site_address(site)) { (word) " site" } }
                 }
                 None => { span.host { "(" (link.host) ")" } }
             }
@@ -142,15 +140,23 @@ pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup)
     }
 }
 
-/// The score of a site in a word; nothing without enough votes.
+/// The colour of a score of a site, and the score in a word; nothing without enough votes.
+const fn score_words(score: Score) -> Option<(&'static str, &'static str)> {
+    match score {
+        Score::Good => Some(("good", "good")),
+        Score::Bad => Some(("bad", "distrusted")),
+        Score::Controversial => Some(("mixed", "controversial")),
+        Score::NoScore => None,
+    }
+}
+
+/// The score of a site in a word.
 pub fn site_badge(score: Score) -> Markup {
-    let (class, word) = match score {
-        Score::Good => ("good", "good"),
-        Score::Bad => ("bad", "bad"),
-        Score::Controversial => ("mixed", "controversial"),
-        Score::NoScore => return html! {},
-    };
-    html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
+    html! {
+        @if let Some((class, word)) = score_words(score) {
+            span class={ "site-score " (class) } { span.hidden { "site: " } (word) }
+        }
+    }
 }
 
 /// How long the text of what its author deletes is kept, for the forms that delete it.
@@ -220,7 +226,14 @@ pub fn small_form(frame: &Frame<'_>, action: &str, fields: &[(&str, &str)], labe
 
 /// A link in a row of tabs. `is_here` says that the viewer is there.
 pub fn tab(address: &str, name: impl Render, is_here: bool) -> Markup {
-    html! { li { a href=(address) aria-current=[is_here.then_some("page")] { (name) } } }
+    html! { li { (here_or_link(address, name, is_here)) } }
+}
+
+/// A link, which leads nowhere on its own page.
+pub fn here_or_link(address: &str, name: impl Render, is_here: bool) -> Markup {
+    html! {
+        @if is_here { a aria-current="page" { (name) } } @else { a href=(address) { (name) } }
+    }
 }
 
 /// The heading of a column of a table.
@@ -275,13 +288,14 @@ pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usiz
     items.iter().take_while(fits).count().max(items.len().min(1))
 }
 
-/// A search for some kind of things within something: `filter`, such as `by:alice`, is in the box already. Nothing
-/// if search is off.
+/// A search for some kind of things within something: `filter`, such as `by:alice`, goes with what is typed. Nothing if search
+/// is off.
 pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str)) -> Markup {
     html! {
         @if frame.settings.search.is_on {
             form.search.within action="/search" role="search" aria-label=(label) {
-                input type="search" name="q" aria-label=(label) value={ (filter) " " } maxlength="200" autocomplete="off";
+                input type="search" name="q" aria-label=(label) placeholder=(label) maxlength="200" autocomplete="off";
+                input type="hidden" name="within" value=(filter);
                 input type="hidden" name="kind" value=(kind);
                 button.button.small.quiet { "Search" }
             }
@@ -289,13 +303,14 @@ pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str
     }
 }
 
+/// The link to the page about trust.
+pub fn about_trust() -> Markup {
+    html! { a href="/about/trust" { "When accounts are trusted" } }
+}
+
 /// The error message of a form.
-pub fn alert(message: Option<&str>) -> Markup {
-    html! {
-        @if let Some(message) = message {
-            p.alert role="alert" { (message) }
-        }
-    }
+pub fn alert(message: &Markup) -> Markup {
+    html! { p.alert role="alert" { (message) } }
 }
 
 /// The id of the element that shows a story.
@@ -436,7 +451,7 @@ mod tests {
         );
         assert!(
             counts(5, 1)
-                .ends_with(r#"</span> <span class="votes"><span data-count="down">1</span> down</span>"#)
+                .ends_with(r#"</span> · <span class="votes"><span data-count="down">1</span> down</span>"#)
         );
         assert!(!counts(5, -1).contains("down"), "a counter that another program has broken");
     }

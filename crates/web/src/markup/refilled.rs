@@ -3,7 +3,7 @@
 //! It works on the finished page. So each form of the site comes back in the same way, wherever it is and however it
 //! is written, and no handler has to think of it; see `router/refused_forms.rs`.
 
-use super::parts::alert;
+use super::parts::{about_trust, alert};
 use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
 use crate::request::form::{FORM_PAGE, Fields};
 use crate::request::viewer::SECRETS;
@@ -79,8 +79,13 @@ pub fn with_alert(page: &str, failure: &RequestError) -> Option<String> {
     let tags = tags(page);
     let main = tags.iter().position(|tag| tag.is_start_of("main"))?;
     let mut changes = Changes::default();
-    changes.add_after(main, &alert(Some(&message)).into_string());
+    changes.add_after(main, &alert(&explained(failure, &message)).into_string());
     Some(changes.applied(page, &tags))
+}
+
+/// The message of a failure, with a link to the page that explains it.
+fn explained(failure: &RequestError, message: &str) -> Markup {
+    html! { (message) @if failure.is_about_trust() { " " (about_trust()) } }
 }
 
 /// A start tag or an end tag.
@@ -282,10 +287,10 @@ impl<'a> FormTags<'a> {
             told.iter().filter_map(|(name, told)| Some((*name, position(name)?, told))).collect();
         wrong.truncate(if are_all { wrong.len() } else { 1 });
         for (name, index, told) in &wrong {
-            self.mark(name, *index, told, changes);
+            self.mark(name, *index, &explained(failure, told), changes);
         }
         let main = self.tags.iter().position(|tag| tag.is_start_of("main")).unwrap_or(self.form.0);
-        let above = alert(Some(message)).into_string();
+        let above = alert(&explained(failure, message)).into_string();
         if shown.is_empty() {
             changes.add_after(main, &above);
         } else if wrong.is_empty() || are_all {
@@ -308,7 +313,7 @@ impl<'a> FormTags<'a> {
     }
 
     /// Marks a control as wrong, with a message right behind it, or behind its label if that is around it.
-    fn mark(&self, name: &str, index: usize, message: &str, changes: &mut Changes) {
+    fn mark(&self, name: &str, index: usize, message: &Markup, changes: &mut Changes) {
         let tag = &self.tags[index];
         let id = tag.attribute("id").map_or_else(|| format!("refused-{name}"), str::to_owned);
         let hint = tag.attribute("aria-describedby");

@@ -267,13 +267,10 @@ pub fn vote_buttons<'a>(
 fn buttons_markup(rules: &Rules, pair: ButtonPair, slots: &Slots<'_, VotePlaceholder>) -> Markup {
     let ButtonPair { kind, state, has_down } = pair;
     let button = |direction| vote_button((kind, state), direction, price(rules, kind, direction).cost, slots);
-    let api = match state {
-        ButtonState::LogIn | ButtonState::Final(_) => None,
-        ButtonState::Open | ButtonState::Voted(_) => Some(format!("/api{}", kind.form().0)),
-    };
+    let can_vote = matches!(state, ButtonState::Open | ButtonState::Voted(_));
     html! {
         // The script has to know whether it may offer to take a vote back.
-        div.vote data-api=[&api] data-final[api.is_some() && rules.karma.take_back_seconds == 0] {
+        div.vote data-final[can_vote && rules.karma.take_back_seconds == 0] {
             (button(Direction::Up))
             @if has_down { (button(Direction::Down)) }
         }

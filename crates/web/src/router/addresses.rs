@@ -100,6 +100,7 @@ pub(super) fn declared() -> impl Iterator<Item = Declaration> {
 
 /// The parameters of a page of a list that is ordered by time.
 const OF_PAGES: &[&str] = &["before"];
+const OF_PROFILES: &[&str] = &["before", "show"];
 /// The same of the API.
 const OF_WINDOWS: &[&str] = &["count", "before", "since"];
 /// The parameters of a page of a list that has no order by time.
@@ -158,7 +159,7 @@ fn public_pages() -> Declarations {
         get "/comment/{news}/{comment}": public(Core, Large, &["sort"]) => comments::thread::one_comment;
         get "/item": public(Core, Small, &["id"]) => comments::newest::item;
         get "/tweet/{id}": public(Timelines, Small, &[]) => timelines::tweets::show;
-        of_name "/{at_name}": public(Core, Small, OF_PAGES) =>
+        of_name "/{at_name}": public(Core, Small, OF_PROFILES) =>
             accounts::profile::at, accounts::profile::other_method;
         of_name "/{at_name}/invited": public(Core, Small, &[]) =>
             accounts::people_tree::branch, accounts::people_tree::other_method;
@@ -166,7 +167,7 @@ fn public_pages() -> Declarations {
             accounts::people_tree::branch, accounts::people_tree::other_method;
         get "/people/tree": public(Core, Small, &[]) => accounts::people_tree::tree;
         get "/people/tree/{start}": public(Core, Small, &[]) => accounts::people_tree::tree;
-        get "/user/{name}": public(Core, Small, OF_PAGES) => accounts::profile::profile;
+        get "/user/{name}": public(Core, Small, OF_PROFILES) => accounts::profile::profile;
         get "/sites": public(Sites, Small, &["host"]).in_sitemap() => sites::pages::sites;
         get "/sites/{list}/{span}": public(Sites, Small, &[]) => sites::pages::board;
         get "/site/{host}": public(Core, Small, &[]) => sites::pages::site;

@@ -156,6 +156,7 @@ impl<'a> Failed<'a> {
             status: self.failure.status(),
             sent: (is_post && !is_missing).then_some(self.summary),
             damaged: (!is_post && self.failure.is_damage()).then(|| self.address.path()),
+            is_about_trust: self.failure.is_about_trust(),
         }
     }
 

@@ -3,9 +3,11 @@
 use super::settings::{profile_editor, save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
+use crate::features::comments::writing::comments_with_news;
 use crate::features::moderation::flagging::flag_address;
 use crate::features::moderation::person_tools::PersonFile;
-use crate::features::mutes::person_forms;
+use crate::features::mutes::{person_forms, person_notes};
+use crate::features::stories::item::news_list;
 use crate::features::timelines::people::follow_button;
 use crate::features::timelines::tweets::{rest_of_timeline, tweet_list};
 use crate::markup::addresses::{profile_address, user_address};
@@ -17,8 +19,8 @@ use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::notices::Notice;
 use crate::markup::page::Page;
-use crate::markup::parts::{age, empty_page, number, search_within};
-use crate::markup::withheld::{insider_notice, insider_words, show_link};
+use crate::markup::parts::{age, empty_but, empty_page, number, search_within, tab};
+use crate::markup::withheld::{insider_notice, insider_words, show_link, unlisted_note};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
@@ -26,16 +28,19 @@ use crate::request::path::{AtName, PathOf};
 use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Perspective, Reader};
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::lists::{self as comment_lists, UserComments};
+use tidings_domain::news::lists::{self as news_lists, NewsPage};
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::values::Thing;
 use tidings_domain::values::words::counted;
+use tidings_domain::values::{Thing, Window};
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
@@ -48,11 +53,56 @@ fn no_posts(frame: &Frame<'_>, is_own: bool) -> Markup {
     empty_page(later, "No posts here.", step)
 }
 
+/// The entries on a view of a profile.
+const ENTRIES: u64 = 10;
+
+/// The views of a profile, by their names in its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+enum View {
+    Stories,
+    Comments,
+    Posts,
+    About,
+}
+
+impl View {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Stories => "Stories",
+            Self::Comments => "Comments",
+            Self::Posts => "Posts",
+            Self::About => "About",
+        }
+    }
+
+    /// The number of entries of a person, if it has any.
+    fn count(self, facts: &ProfileFacts) -> Option<u64> {
+        match self {
+            Self::Stories => Some(facts.posted),
+            Self::Comments => Some(facts.comments),
+            Self::Posts => Some(facts.tweets),
+            Self::About => None,
+        }
+    }
+}
+
+/// The newest entries of a view.
+enum Shown {
+    Stories(NewsPage),
+    Comments(UserComments),
+    Posts(TweetPage),
+    About,
+}
+
 /// A user's page.
 struct ProfilePage<'a> {
     profile: &'a Profile,
-    /// The user's posts; `None` on a site without timelines.
-    tweets: Option<&'a TweetPage>,
+    /// The view and its entries.
+    view: View,
+    shown: &'a Shown,
+    /// Whether the site has timelines.
+    has_posts: bool,
     /// The viewer's choices; `None` for a visitor.
     reader: Option<&'a Reader>,
     /// Whether the owner has the form of earlier versions: on `/user/<name>`.
@@ -70,20 +120,13 @@ impl ProfilePage<'_> {
         }
         let content = html! {
             (self.person(frame, is_own))
-            @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
-            (self.facts(frame, is_own))
-            (about(frame, user, self.reader))
-            (search_within(frame, &format!("Search what {} has written", user.username), ("all", &format!("by:{}", user.username))))
+            @if let (Some(reader), false) = (self.reader, is_own) { (person_notes(user, reader)) }
+            (self.tabs(frame))
+            (self.entries(frame, is_own))
             @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && self.has_form {
                 h2 { "Your profile" }
                 (profile_editor(frame, user))
-            }
-            @if let Some(tweets) = self.tweets {
-                h2 { "Posts" }
-                @if tweets.lines.is_empty() && tweets.unlisted == 0 { (no_posts(frame, is_own)) }
-                (tweet_list(frame, &tweets.lines))
-                (rest_of_timeline(frame, &profile_address(&user.username, ""), tweets))
             }
         };
         let description = if user.about.is_empty() || user.withheld.is_some() {
@@ -91,7 +134,7 @@ impl ProfilePage<'_> {
         } else {
             shortened(&user.about)
         };
-        let head = head(&user.username, self.tweets.is_some()).about(PageKind::Profile, description);
+        let head = head(&user.username, self.has_posts).about(PageKind::Profile, description);
         frame.page_with(&user.username, &head, &content)
     }
 
@@ -109,40 +152,103 @@ impl ProfilePage<'_> {
                 (avatar(user, frame.settings.gravatars))
                 div {
                     h1 { @if has_full_name { (user.fullname) } @else { (user.username) } }
-                    p.handle { "@" (user.username) }
+                    p.handle {
+                        "@" (user.username) " · " (number(user.karma)) " karma · joined " (age(frame, user.ctime))
+                        @if self.has_posts {
+                            " · " a href=(profile_address(&user.username, "/followers")) { (number(self.profile.followers)) } " followers"
+                            " · " a href=(profile_address(&user.username, "/followings")) { (number(self.profile.followings)) } " following"
+                        }
+                    }
                 }
                 @if is_own {
                     a.action href="/settings" { "Settings" }
-                } @else {
-                    @if self.tweets.is_some() { (follow_button(frame, &person, &profile_address(&user.username, ""), false)) }
-                    @if frame.viewer.is_some() {
+                } @else if self.has_posts {
+                    (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                }
+                (self.menu(frame, is_own))
+            }
+        }
+    }
+
+    /// The menu beside the name.
+    fn menu(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let user = &self.profile.user;
+        html! {
+            details.menu {
+                summary aria-label={ "More about " (user.username) } { "…" }
+                div {
+                    @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
+                    @if frame.viewer.is_some() && !is_own {
                         a.action href=(flag_address(&Thing::User(user.username.as_str().into()))) rel="nofollow" { "Flag" }
+                    }
+                    (search_within(frame, &format!("Search what {} wrote", user.username), ("all", &format!("by:{}", user.username))))
+                }
+            }
+        }
+    }
+
+    /// The views of the person, with numbers.
+    fn tabs(&self, frame: &Frame<'_>) -> Markup {
+        let views = View::iter().filter(|view| self.has_posts || *view != View::Posts);
+        html! {
+            nav.tabs aria-label={ "What " (self.profile.user.username) " did" } {
+                ul {
+                    @for view in views {
+                        @let address = format!("{}?show={}", frame.here.path(), <&str>::from(view));
+                        @let name = html! {
+                            (view.title())
+                            @if let Some(count) = view.count(self.profile) { " " span.count { (number(count)) } }
+                        };
+                        (tab(&address, name, view == self.view))
                     }
                 }
             }
         }
     }
 
-    fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
-        let ProfileFacts { user, posted, comments, followers, followings, tweets, .. } = &**self.profile;
-        let mut counts = vec![
-            ("stories", posted, user_address("usernews", &user.username, "/0")),
-            ("comments", comments, user_address("usercomments", &user.username, "/0")),
-        ];
-        if self.tweets.is_some() {
-            counts.extend([
-                ("posts", tweets, profile_address(&user.username, "")),
-                ("followers", followers, profile_address(&user.username, "/followers")),
-                ("following", followings, profile_address(&user.username, "/followings")),
-            ]);
+    fn entries(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let user = &self.profile.user;
+        let all = |count: u64, list: &str, words: &str| {
+            let address = user_address(list, &user.username, "/0");
+            html! { @if count > 0 { p { a.action href=(address) { (words) } } } }
+        };
+        html! {
+            @match self.shown {
+                Shown::Stories(page) => {
+                    @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No stories here yet.", ("/submit", "Submit a story"))) }
+                    (news_list(frame, &page.lines, 0))
+                    (unlisted_note(frame, page.unlisted, ("story", "stories")))
+                    (all(self.profile.posted, "usernews", "All stories"))
+                }
+                Shown::Comments(page) => {
+                    @if page.comments.is_empty() && page.unlisted == 0 { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
+                    (comments_with_news(frame, &page.comments))
+                    (unlisted_note(frame, page.unlisted, ("comment", "comments")))
+                    (all(self.profile.comments, "usercomments", "All comments"))
+                }
+                Shown::Posts(tweets) => {
+                    @if tweets.lines.is_empty() && tweets.unlisted == 0 { (no_posts(frame, is_own)) }
+                    (tweet_list(frame, &tweets.lines))
+                    (rest_of_timeline(frame, frame.here.path(), tweets))
+                }
+                Shown::About => {
+                    @if user.about.is_empty() && is_own {
+                        (empty_but("You haven’t said anything about yourself.", ("/settings", "Do it")))
+                    } @else if user.about.is_empty() {
+                        p.empty { "Nothing here yet." }
+                    } @else {
+                        (about(frame, user, self.reader))
+                    }
+                    (self.facts(is_own))
+                }
+            }
         }
+    }
+
+    fn facts(&self, is_own: bool) -> Markup {
+        let user = &self.profile.user;
         html! {
             dl.facts {
-                @for (name, count, address) in counts {
-                    div { dt { (name) } dd { a href=(address) { (number(*count)) } } }
-                }
-                div { dt { "karma" } dd { (number(user.karma)) } }
-                div { dt { "joined" } dd { (age(frame, user.ctime)) } }
                 @if is_own {
                     div {
                         dt { "your lists" }
@@ -224,49 +330,69 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
     }
 }
 
-/// GET /user/:name: the address of earlier versions, with the form of that
-/// time for the owner.
+/// GET /user/:name?show=V&before=C: the address of earlier versions, with the form of that time for the owner.
 pub async fn profile(
     PathOf(name): PathOf<String>,
     Page { app, visit, here, .. }: Page,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    show(&app, visit, &here, &name, fields.read()?, true).await
+    show(&app, visit, &here, &name, &fields).await
 }
 
-/// GET /@:name. Without timelines, it leads to the other address.
+/// GET /@:name?show=V&before=C. Without timelines, it leads to the other address.
 pub async fn at(
     PathOf(AtName(name)): PathOf<AtName>,
     Page { app, visit, here, .. }: Page,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let query = fields.read()?;
     if !app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
-    Ok(show(&app, visit, &here, &name, query, false).await?.into_response())
+    Ok(show(&app, visit, &here, &name, &fields).await?.into_response())
 }
 
+/// Shows the view that is asked for, or else the first with anything. Rounds: those of the profile, and those of the list.
 async fn show(
     app: &App,
     visit: Visit,
     here: &LocalPath,
     name: &str,
-    query: PageQuery,
-    has_form: bool,
+    fields: &Fields,
 ) -> Result<Markup, RequestError> {
+    let query: PageQuery = fields.read()?;
+    let asked: Option<View> =
+        fields.parsed_optional("show", "it must be stories, comments, posts or about")?;
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = profiles::profile(&mut visit, name).await?;
-    let tweets = match app.site.rules.features.timelines {
-        true => Some(reading::of_user(&mut visit, profile.user.id, &query.into()).await?),
-        false => None,
+    let has_posts = app.site.rules.features.timelines;
+    let exists = |view: &View| has_posts || *view != View::Posts;
+    let first =
+        || View::iter().filter(exists).find(|view| view.count(&profile).is_none_or(|count| count > 0));
+    // Links to later pages of posts need not say so.
+    let asked = asked.or(query.before.map(|_| View::Posts)).filter(exists);
+    let view = asked.or_else(first).unwrap_or(View::About);
+    let user = &profile.user;
+    let shown = match view {
+        View::Stories => Shown::Stories(news_lists::posted(&mut visit, user.id, 0, ENTRIES).await?),
+        View::Comments => {
+            Shown::Comments(comment_lists::of_user(&mut visit, user.id, &user.username, 0, ENTRIES).await?)
+        }
+        View::Posts => {
+            let window: Window = query.into();
+            // The later pages are those of the whole list.
+            let count = if window.before.is_none() { ENTRIES as usize } else { window.count };
+            let window = Window { count, ..window };
+            Shown::Posts(reading::of_user(&mut visit, user.id, &window).await?)
+        }
+        View::About => Shown::About,
     };
     let file = PersonFile::read(&mut visit, &profile).await?;
     let reader = visit.reader().await?;
-    visit.note_seen(|_| [OnPage::Person(profile.user.id)]).await?;
+    visit.note_seen(|_| [OnPage::Person(user.id)]).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
-    let (tweets, reader) = (tweets.as_ref(), reader.as_deref());
-    let page = ProfilePage { profile: &profile, tweets, reader, has_form, file };
+    let has_form = here.path().starts_with("/user/");
+    let (shown, reader) = (&shown, reader.as_deref());
+    let page = ProfilePage { profile: &profile, view, shown, has_posts, reader, has_form, file };
     Ok(page.render(&frame))
 }
 
@@ -307,7 +433,9 @@ mod tests {
         .followed(false);
         let page = ProfilePage {
             profile: &profile,
-            tweets: Some(&TweetPage::default()),
+            view: View::About,
+            shown: &Shown::About,
+            has_posts: true,
             reader: None,
             has_form: true,
             file: None,
@@ -323,8 +451,8 @@ mod tests {
             for part in [
                 "al&lt;ice",
                 "&lt;script&gt;",
-                r#"<a href="/usernews/al%3Cice/0">1</a>"#,
-                r#"<a href="/usercomments/al%3Cice/0">2</a>"#,
+                r#"<a href="/latest/0?show=stories">Stories <span class="count">1</span></a>"#,
+                r#"<a aria-current="page">About</a>"#,
                 r#"<a href="/@al%3Cice/followers">4,711</a>"#,
                 r#"<a href="/@al%3Cice/followings">815</a>"#,
                 r#"<link rel="canonical" href="http://localhost:8080/@al%3Cice">"#,

@@ -279,9 +279,9 @@ fn reading_fields(preferences: Preferences) -> Markup {
             (TextSize::Larger.name(), "Larger"),
         ]))
         (select("sort_comments", "Order of comments", preferences.sort_comments.name(), &[
-            (CommentOrder::Score.name(), "Best first"),
-            (CommentOrder::Newest.name(), "Newest first"),
-            (CommentOrder::Oldest.name(), "Oldest first"),
+            (CommentOrder::Score.name(), "Best"),
+            (CommentOrder::Newest.name(), "New"),
+            (CommentOrder::Oldest.name(), "Old"),
         ]))
         (choice("show_hidden", preferences.show_hidden, "Show items hidden by flags"))
         (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts.name(), &[

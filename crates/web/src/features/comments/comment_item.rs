@@ -27,6 +27,8 @@ placeholders! {
         Marks,
         /// How old it is.
         Age,
+        /// How long ago it was edited.
+        EditAge,
         /// The one vote that it has, which is its author's own.
         OwnVote,
         /// Links to the actions that the viewer may take.
@@ -159,7 +161,7 @@ pub fn viewed_comment(
     match view {
         Viewed::Whole(line) => CommentItem { place, line, marks }.render(frame, addresses),
         Viewed::Line(line, why) => html! {
-            div.item.comment data-item {
+            article.item.comment data-item {
                 (NO_BUTTONS)
                 (collapsed_markup(frame, (place, line.comment), why, addresses))
             }
@@ -226,6 +228,9 @@ impl CommentItem<'_> {
                 own_vote(is_author).render_to(html);
             }
             CommentPlaceholder::Age => ago(frame.now, comment.ctime).render_to(html),
+            CommentPlaceholder::EditAge => {
+                ago(frame.now, comment.edited_at.unwrap_or_default()).render_to(html);
+            }
             CommentPlaceholder::Links => {
                 CommentLinks::of(frame, *place, comment).on(place.news, comment.id).render_to(html);
                 let thing = Thing::Comment(CommentAddress { news: place.news, comment: comment.id });
@@ -264,7 +269,7 @@ pub fn comment_markup(
     let buttons = ButtonPair::of_members(frame);
     let address = CommentAddress { news, comment: comment.id };
     html! {
-        div class={ "item comment" (slots.at(CommentPlaceholder::New)) } data-item {
+        article class={ "item comment" (slots.at(CommentPlaceholder::New)) } data-item {
             @if comment.state().is_open() {
                 (slots.usually(CommentPlaceholder::Buttons, buttons.on(frame, VoteTarget::Comment(address, line.username))))
             } @else {
@@ -290,15 +295,18 @@ fn text_markup(
         // The original's id of a comment, so that links to it find it here.
         div #{ (news.0) "-" (comment.id.0) } {
             div.meta {
-                (author(username))
+                h3 { (author(username)) }
                 @if comment.speaks_as_moderator { " " span.tag.staff { "moderator" } }
-                (slots.at(CommentPlaceholder::Marks)) " "
-                a.permalink href=(addresses.permalink) data-open { (age) } " "
+                (slots.at(CommentPlaceholder::Marks)) " · "
+                a.permalink href=(addresses.permalink) data-open { (age) }
+                @if let Some(edited) = comment.edited_at {
+                    " · edited " (age_as(edited, slots.at(CommentPlaceholder::EditAge)))
+                }
                 @let [up, down] = comment.votes();
                 @if [up, down] == [1, 0] {
                     (slots.usually(CommentPlaceholder::OwnVote, own_vote(false)))
                 } @else {
-                    (vote_counts(up, down))
+                    " · " (vote_counts(up, down))
                 }
             }
             (addresses.jumps())
@@ -314,9 +322,10 @@ fn own_vote(is_author: bool) -> impl Render {
     let count = vote_counts(1, 0);
     written(move |html| {
         if is_author {
+            html.push_str(" · ");
             count.render_to(html);
         } else {
-            html.push_str("<span hidden>");
+            html.push_str("<span hidden> · ");
             count.render_to(html);
             html.push_str("</span>");
         }
@@ -368,7 +377,7 @@ mod tests {
     fn bytes_of(id: &str, viewer: &str, name: &str) -> (usize, usize) {
         let json = serde_json::json!({
             "body": "", "ctime": NOW.0, "user_id": 1, "parent_id": id.parse::<u64>().unwrap(),
-            "up": vec![1; 10_000], "down": vec![1; 10_000], "as": "moderator",
+            "up": vec![1; 10_000], "down": vec![1; 10_000], "as": "moderator", "edited_at": NOW.0,
         });
         let comment = Comment::from_field(NewsId(12), id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());

@@ -57,7 +57,7 @@ fn listed(frame: &Frame<'_>, comment: &Seen<SiteComment>) -> Markup {
     let news = &comment.news;
     let place = CommentContext::among_others(news);
     html! {
-        p.about-what {
+        h2.about-what {
             "On " (title_link(&news_address(news.id), Some(&news.title)))
             @if let Some((id, line)) = &comment.parent {
                 ", in reply to " a.parent-line href=(comment_address(CommentAddress { news: news.id, comment: *id })) { (line) }

@@ -76,7 +76,8 @@ impl<'a> ThreadPage<'a> {
             self.head(frame).render_to(html);
             self.continuation().render_to(html);
             self.paging("Pages").render_to(html);
-            html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
+            self.tools().render_to(html);
+            list.render(frame).render_to(html);
             self.paging("Pages, again").render_to(html);
             merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
         });
@@ -139,7 +140,6 @@ impl<'a> ThreadPage<'a> {
                 (None, 1) => {
                     (news_head(frame, self.thread))
                     div.under { (self.comment_form(frame)) }
-                    h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 (None, number) => {
                     h1 { "Comments, page " (number) " of " (pages) }
@@ -188,24 +188,27 @@ impl<'a> ThreadPage<'a> {
         }
     }
 
-    /// The order of the comments, and those that are new. The script adds a button that
-    /// collapses all.
+    /// How many comments there are and how many of them are new, and their order. The script adds a button that collapses all.
     fn tools(&self) -> Markup {
         let places = self.thread.outline().places();
         let orders =
-            [(CommentOrder::Score, "best"), (CommentOrder::Newest, "new"), (CommentOrder::Oldest, "old")];
+            [(CommentOrder::Score, "Best"), (CommentOrder::Newest, "New"), (CommentOrder::Oldest, "Old")];
+        let count = self.thread.news.news.comments;
         html! {
-            @if !places.is_empty() {
-                aside.thread-tools aria-label="Comments" data-tools {
+            @if places.is_empty() { h2.hidden { "No comments" } } @else {
+                div.thread-tools data-tools {
+                    h2 { (counted(count, "comment", "comments")) }
                     (self.news_of_thread())
                     @if places.len() > 1 {
                         nav.sort aria-label="Order of the comments" {
-                            span { "Sort by" }
+                            span { "Sort by:" }
                             @for (order, name) in orders {
-                                @let is_here = order == self.part.sorting.order;
                                 " "
-                                a href=(self.part.sorted_address(order)) rel="nofollow"
-                                    aria-current=[is_here.then_some("true")] { (name) }
+                                @if order == self.part.sorting.order {
+                                    a aria-current="true" { (name) }
+                                } @else {
+                                    a href=(self.part.sorted_address(order)) rel="nofollow" { (name) }
+                                }
                             }
                         }
                     }

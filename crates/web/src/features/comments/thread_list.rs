@@ -182,8 +182,10 @@ fn summary(view: Viewed<ThreadLine<'_>>, relatives: Relatives, age: impl Render)
     let replies = relatives.branch.saturating_sub(1) as u64;
     html! {
         summary {
+            // While the branch is open, only the name is read, as that of the switch.
+            span { (name) }
             span {
-                (name) " · " (age) " · " (counted(replies, "reply", "replies"))
+                " · " (age) " · " (counted(replies, "reply", "replies"))
                 @if let Viewed::Whole(line) = view { " · " (first_words(line.body())) }
             }
         }

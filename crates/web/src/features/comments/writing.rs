@@ -32,13 +32,16 @@ use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::seen::{Seen, Viewed};
+use tidings_domain::accounts::trust;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::posting::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::moderation::log::write_speaking;
-use tidings_domain::values::{Body, CommentAddress, CommentId, CommentOrder, Deed, NewsId, Thing};
+use tidings_domain::values::{
+    Body, CommentAddress, CommentId, CommentOrder, Deed, MAX_LINKS_OF_NEW, NewsId, Thing,
+};
 use tidings_domain::{Error, Refusal};
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens
@@ -89,7 +92,7 @@ impl<'a> CommentEditor<'a> {
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
                 (frame.signed_fields())
-                (self.text_area(&draft))
+                (self.text_area(frame, &draft))
                 (preview_place())
                 @if self.edited.is_none() && is_moderator(frame) {
                     label.choice {
@@ -105,8 +108,15 @@ impl<'a> CommentEditor<'a> {
         }
     }
 
-    fn text_area(&self, draft: &str) -> Markup {
-        let field = Field::new("comment", self.label).value(self.text).hint(formatting_hint());
+    fn text_area(&self, frame: &Frame<'_>, draft: &str) -> Markup {
+        let viewer = frame.viewer.filter(|_| self.edited.is_none());
+        let is_new =
+            viewer.is_some_and(|viewer| trust::lacking(&frame.rules.trust, frame.now, viewer).is_some());
+        let hint = html! {
+            (formatting_hint())
+            @if is_new { " · " a href="/about/trust" { "New members can add " (MAX_LINKS_OF_NEW) " links" } }
+        };
+        let field = Field::new("comment", self.label).value(self.text).hint(hint);
         let field = field.with("data-draft", draft);
         let field = if self.edited.is_none() { field.required() } else { field };
         let field = match self.place {
@@ -151,7 +161,7 @@ impl CommentFormPage<'_> {
         let place = CommentContext::alone(news);
         let content = html! {
             h1 { (self.heading) }
-            p.about-what { "On " (thread_link(&self.thread.news)) }
+            h2.about-what { "On " (thread_link(&self.thread.news)) }
             @if let Some(view) = self.about {
                 ol.thread role="list" { (comment_item(frame, place, view, 0)) }
             }
@@ -313,11 +323,11 @@ pub async fn again(
 }
 
 /// A user's comments, each with its story.
-fn comments_with_news(frame: &Frame<'_>, comments: &[Seen<UserComment>]) -> Markup {
+pub fn comments_with_news(frame: &Frame<'_>, comments: &[Seen<UserComment>]) -> Markup {
     html! {
         @for comment in comments {
             @let UserComment { news_id, title, .. } = &**comment;
-            p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
+            h2.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext {
                     news: *news_id, news_deleted: title.is_none(), is_open: comment.is_open, among_others: true,

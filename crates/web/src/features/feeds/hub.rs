@@ -74,7 +74,7 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     let is_far_behind = state.last.0.saturating_sub(place.0) > MOST_CHANGES_BEHIND;
     if is_far_behind || state.is_full() {
         let newest = FeedKind::Articles(None, ArticleOrder::Time);
-        let lists = SiteList::iter().map(FeedKind::Stories);
+        let lists = SiteList::iter().map(FeedKind::Stories).filter(FeedKind::is_announced);
         let kinds: Vec<FeedKind> = lists.chain([newest, FeedKind::Comments]).collect();
         let changes = FeedChanges { feeds: addresses(&kinds), ..FeedChanges::default() };
         return hub::note(&app.site, state, &changes, state.last).await;

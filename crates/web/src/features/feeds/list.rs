@@ -106,7 +106,7 @@ fn shown(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
 /// The name of a feed of the site on the page.
 fn words(kind: &FeedKind) -> String {
     match kind {
-        FeedKind::Stories(list) => list.facts().feed_name.to_owned(),
+        FeedKind::Stories(list) => list.facts().title.to_owned(),
         FeedKind::Articles(..) => "The best stories".to_owned(),
         FeedKind::Comments => "New comments".to_owned(),
         other => other.heading(),

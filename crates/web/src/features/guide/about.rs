@@ -278,6 +278,11 @@ fn best() -> Markup {
             (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; downvotes "
             "do not. A story never sinks by itself: newer ones rise past it."
         }
+        h2 { "By votes alone" }
+        p {
+            "The tabs beside " a href="/" { "Now" } " list the stories of the last 24 hours, 7 days, 30 days and 365 days, and all              of them, by votes up less votes down. The " a href="/past" { "past" } " has each day and month by score, and "
+            a href="/random" { "a random story" } " is any of them."
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::administration::{self, FirstSteps};
+use tidings_domain::values::SiteMarks;
 
 /// The name of a site that nobody has named.
 const UNNAMED: &str = "Tidings";
@@ -78,13 +79,25 @@ fn is_of_host(address: &str, host: &str) -> bool {
     authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
 }
 
-fn lists() -> Markup {
+/// The things that the site consists of, each in a sentence.
+fn things(frame: &Frame<'_>) -> Markup {
+    let features = &frame.rules.features;
     html! {
-        h2 { "Things to read" }
+        h2 { "What is here" }
         ul {
-            li { a href="/" { "Top" } ": what people like at the moment. Votes lift a story; age sinks it." }
-            li { a href="/latest/0" { "New" } ": everything, newest first. Your votes here decide what reaches the top." }
-            li { a href="/best" { "Best" } ": the stories with the most votes, which sink more slowly. " a href="/topics" { "Topics" } " have lists like these too." }
+            li { a href="/" { "Stories" } " are links and texts that members submit. Votes lift a story; age sinks it." }
+            @if features.timelines { li { a href="/everyone" { "Posts" } " are short messages to those who follow you." } }
+            li { a href="/topics" { "Topics" } " say what a story is about. You can follow or mute them." }
+            @if features.sites {
+                li {
+                    a href="/sites" { "Sites" } " have a reputation that people vote on. "
+                    @match frame.rules.sites.marks {
+                        SiteMarks::Distrusted => "“Distrusted site” beside a title warns of one that many distrust.",
+                        SiteMarks::All => "It stands beside the titles of stories.",
+                        SiteMarks::None => "Each has a page with it.",
+                    }
+                }
+            }
         }
     }
 }
@@ -145,7 +158,7 @@ fn shown(frame: &Frame<'_>, next: &LocalPath, steps: FirstSteps, (host, has_mail
             @if !frame.brand.rules.is_empty() {
                 p { "Please read the " a href="/about#rules" { "rules" } "." }
             }
-            (lists())
+            (things(frame))
             (karma())
             (now(frame))
         }

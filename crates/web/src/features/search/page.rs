@@ -98,6 +98,9 @@ pub struct SearchQuery {
     /// The order: relevance (by default), new, votes or comments.
     #[cfg_attr(test, param(value_type = String, required = false))]
     pub sort: Sort,
+    /// Where to search: `by:alice`, `site:lwn.net` or `topic:rust`; everywhere by default.
+    #[cfg_attr(test, param(value_type = String, required = false))]
+    pub within: String,
     /// The page, from 1 to 100. A page has 30 results.
     #[cfg_attr(test, param(value_type = u64, required = false, minimum = 1, maximum = 100))]
     pub page: usize,
@@ -109,8 +112,13 @@ impl FromFields for SearchQuery {
         if !(1..=SEARCH_PAGES).contains(&page) {
             return Err(RequestError::field("page", PAGE));
         }
+        let within = fields.text("within").to_owned();
+        if !within.is_empty() && (place_of(&within).is_none() || within.contains(char::is_whitespace)) {
+            return Err(RequestError::field("within", WITHIN));
+        }
         Ok(Self {
             typed: fields.text("q").trim().to_owned(),
+            within,
             wanted: fields.parsed_optional("kind", KIND)?.unwrap_or_default(),
             sort: fields.parsed_optional("sort", SORT)?.unwrap_or_default(),
             page,
@@ -119,13 +127,15 @@ impl FromFields for SearchQuery {
 }
 
 const PAGE: &str = "it must be a number from 1 to 100";
+const WITHIN: &str = "it must be by:, site: or topic: and a name";
 const KIND: &str = "it must be stories, comments, posts, people, sites or all";
 const SORT: &str = "it must be relevance, new, votes or comments";
 
 impl SearchQuery {
     /// The search and where it is from.
     pub fn asked(&self, from: IpAddr) -> Asked {
-        Asked { from, typed: self.typed.clone(), kind: self.wanted.kind(), sort: self.sort, page: self.page }
+        let typed = format!("{} {}", self.typed, self.within).trim().to_owned();
+        Asked { from, typed, kind: self.wanted.kind(), sort: self.sort, page: self.page }
     }
 
     /// The feed of this search; `None` for people and sites, which have no time.
@@ -140,9 +150,17 @@ impl SearchQuery {
         Some(FeedKind::Search { heading, query: Self { page: 1, ..self.clone() }.address("") })
     }
 
+    /// Whether it asks for nothing yet.
+    fn is_empty(&self) -> bool {
+        self.typed.is_empty() && self.within.is_empty()
+    }
+
     /// The address of a page with this search, below `path`.
     pub fn address(&self, path: &str) -> String {
         let mut address = format!("{path}?q={}", utf8_percent_encode(&self.typed, NON_ALPHANUMERIC));
+        if !self.within.is_empty() {
+            address.push_str(&format!("&within={}", utf8_percent_encode(&self.within, NON_ALPHANUMERIC)));
+        }
         if self.wanted != Wanted::default() {
             address.push_str(&format!("&kind={}", self.wanted.name()));
         }
@@ -188,7 +206,7 @@ pub async fn page(
         }
         (body)
     };
-    let feed = query.feed().filter(|_| !query.typed.is_empty() && results.is_ok());
+    let feed = query.feed().filter(|_| !query.is_empty() && results.is_ok());
     let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
     let head = head.feeds(feed);
     let status = if results.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
@@ -199,13 +217,18 @@ pub async fn page(
 fn search_box(query: &SearchQuery) -> Markup {
     html! {
         form.search action="/search" role="search" {
-            label.hidden for="search-words" { "Search" }
-            input #search-words type="search" name="q" value=(query.typed) maxlength=(MAX_CHARACTERS) autofocus[query.typed.is_empty()];
+            @let place = place_of(&query.within);
+            label.hidden[place.is_none()] for="search-words" { "Search" @if let Some(place) = &place { " " (place) } }
+            input #search-words type="search" name="q" value=(query.typed) maxlength=(MAX_CHARACTERS) autofocus[query.is_empty()];
+            @if place.is_some() { input type="hidden" name="within" value=(query.within); }
             @if query.wanted != Wanted::default() { input type="hidden" name="kind" value=(query.wanted.name()); }
             @if query.sort != Sort::default() { input type="hidden" name="sort" value=(<&str>::from(query.sort)); }
             button.button { "Search" }
         }
-        details.help open[query.typed.is_empty()] {
+        @if !query.within.is_empty() {
+            p { a.action href=(SearchQuery { within: String::new(), page: 1, ..query.clone() }.address("/search")) { "Search the whole site" } }
+        }
+        details.help open[query.is_empty()] {
             summary { "Search tips" }
             dl {
                 @for (example, meaning) in TIPS {
@@ -214,6 +237,17 @@ fn search_box(query: &SearchQuery) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// Where a search is, in words, if it is in some part of the site.
+fn place_of(within: &str) -> Option<String> {
+    let (part, name) = within.split_once(':').filter(|(_, name)| !name.is_empty())?;
+    match part {
+        "by" => Some(format!("what {name} wrote")),
+        "site" => Some(format!("stories from {name}")),
+        "topic" => Some(format!("stories about {name}")),
+        _ => None,
     }
 }
 
@@ -257,6 +291,10 @@ fn shown(
                     (number(results.total)) @if results.total == 1 { " result" } @else { " results" }
                     " in " (format!("{:.0}", (seconds * 1000.0).max(1.0))) " ms"
                     @if results.is_cut { ". The search took too long, so these are the first results only" }
+                }
+                p.show-why {
+                    label { input type="checkbox" autocomplete="off"; " Say why each is where it is" }
+                    " · " a href="/ranking#search" { "How results are ordered" }
                 }
                 (list(frame, (query.page - 1) * SEARCH_RESULTS, &results.found, matcher))
             }
@@ -387,12 +425,10 @@ fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
 /// Why a result is where it is.
 fn why(relevance: &Relevance) -> Markup {
     html! {
-        details.why {
-            summary { "why?" }
+        p.why {
             "Text " (format!("{:.1}", relevance.text)) " × votes " (format!("{:.2}", relevance.votes))
             " × age " (format!("{:.2}", relevance.age)) " = " (format!("{:.1}", relevance.score()))
             @if relevance.is_title { ", first because the title has every word" }
-            ". " a href="/ranking#search" { "How results are ordered" }
         }
     }
 }

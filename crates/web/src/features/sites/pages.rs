@@ -234,7 +234,7 @@ fn site_markup(
         (votes_per_day(&history.days))
         h2 #stories { "Stories from this site" }
         @if let Some(reader) = reader { (site_form(frame, host, reader)) }
-        (search_within(frame, "Search its stories", ("stories", &format!("site:{}", host.bare()))))
+        (search_within(frame, &format!("Search stories from {}", host.bare()), ("stories", &format!("site:{}", host.bare()))))
         @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
         @if page.news.lines.is_empty() && page.news.unlisted > 0 {
             p.empty { "You have hidden or muted all stories on this page." }
@@ -407,7 +407,7 @@ mod tests {
         let shown = (Board::Voted, Span::Week);
         let html = framed(None, |frame| board_page(frame, shown, &lines)).into_string();
         for part in [
-            r#"<a href="/sites/voted/week" aria-current="page">Most voted</a>"#,
+            r#"<a aria-current="page">Most voted</a>"#,
             r#"<a href="/sites/voted/day">Today</a>"#,
             r#"<a href="/site/a.com">a.com</a>"#,
             "2 good votes and 1 bad vote",

@@ -80,12 +80,14 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Mark
                     span.gone { (text) }
                     @if let Sight::Collapsed(why) = line.marks.sight { (show_link(frame, why, "")) }
                 }
+                // It is its own page.
+                None if line.news.link().is_none() => { (line.news.title) }
                 None => { (title_link(links, &line.news, line.site_score)) }
             }
         }
     };
     html! {
-        (story_markup(&line.summary, &title, &tools, &Slots::filled_by(&fill)))
+        (story_markup(&line.summary, (&title, true), &tools, &Slots::filled_by(&fill)))
         @if is_shown {
             (insider_notice(frame, line.news.user_id, line.news.withheld.as_ref()))
         }
@@ -94,10 +96,10 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Mark
 }
 
 /// The title of a story and the line below it: votes (up and down, or those that count for an
-/// article), author, age, comments, topics, and what the viewer can do.
+/// article), author, age, comments, topics, and what the viewer can do. The page of the story does not link to itself.
 fn story_markup(
     summary: &NewsSummary,
-    title: &Markup,
+    (title, is_own_page): (&Markup, bool),
     tools: &dyn Render,
     slots: &Slots<'_, StoryPlaceholder>,
 ) -> Markup {
@@ -109,9 +111,12 @@ fn story_markup(
         div.meta {
             (slots.at(StoryPlaceholder::Votes)) " · "
             (author(username.as_deref())) " · "
-            (age_as(news.ctime, slots.at(StoryPlaceholder::Age))) " · "
-            a.discuss href=(news_address(news.id)) {
-                @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+            (age_as(news.ctime, slots.at(StoryPlaceholder::Age)))
+            @if !is_own_page {
+                " · "
+                a.discuss href=(news_address(news.id)) {
+                    @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+                }
             }
             (slots.at(StoryPlaceholder::NewComments))
             (tools)
@@ -318,7 +323,7 @@ fn row_markup(
                 Some(pair) => (pair.on(frame, VoteTarget::News(news))),
                 None => (NO_BUTTONS),
             }
-            div.story { (story_markup(summary, &title, &tools, slots)) }
+            div.story { (story_markup(summary, (&title, false), &tools, slots)) }
         }
     }
 }
@@ -339,7 +344,7 @@ pub fn found_story<'a>(
             div.item #(anchor) data-item {
                 span.rank aria-hidden="true" { (number) }
                 (news_buttons(frame, line))
-                div.story { (story_markup(&line.summary, &heading, &tools, &Slots::filled_by(&fill))) }
+                div.story { (story_markup(&line.summary, (&heading, false), &tools, &Slots::filled_by(&fill))) }
             }
         };
         row.render_to(html);

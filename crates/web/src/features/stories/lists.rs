@@ -11,12 +11,13 @@ use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{empty_page, fitting, paging};
+use crate::markup::parts::{empty_page, fitting, paging, tab};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{ListPath, PathOf, Start};
 use crate::site_lists::{ListFacts, SiteList};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
+use strum::IntoEnumIterator;
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
@@ -135,6 +136,24 @@ pub async fn list_page(
     Ok(list.render(&frame, just_hidden.as_ref()))
 }
 
+/// The tabs of the front page. From a later page of a list, its tab leads to the first.
+fn spans(here: SiteList, is_first: bool) -> Markup {
+    let tabs = SiteList::iter().map(|list| (list, list.facts())).filter(|(_, facts)| !facts.tab.is_empty());
+    html! {
+        nav.tabs.spans aria-label="Top stories" {
+            ul {
+                @for (list, facts) in tabs {
+                    @if list == here && !is_first {
+                        li { a href=(facts.first) aria-current="true" { (facts.tab) } }
+                    } @else {
+                        (tab(facts.first, facts.tab, list == here))
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The greeting on a site that has had no administrator yet.
 fn greeting(vacancy: Option<Vacancy>) -> Markup {
     html! {
@@ -169,7 +188,7 @@ pub async fn of_all(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
-    let ListFacts { title, first, more, .. } = *list.facts();
+    let ListFacts { title, first, more, tab, .. } = *list.facts();
     let mut page = list.read(&mut visit, start, PAGE_ROWS).await?;
     let is_front = first == "/" && start == 0;
     let is_empty = is_front && page.lines.is_empty() && page.unlisted == 0;
@@ -180,7 +199,7 @@ pub async fn of_all(
     let list = NewsListPage {
         title: if is_front { "" } else { title },
         heading_hidden: true,
-        before: greeting(vacancy),
+        before: html! { @if !tab.is_empty() { (spans(list, start == 0)) } (greeting(vacancy)) },
         feed: Some(FeedKind::Stories(list)).filter(|feed| *feed != FeedKind::LATEST),
         ..NewsListPage::new(title, &page, start, ListAddress { first, more, size: PAGE_ROWS })
     };

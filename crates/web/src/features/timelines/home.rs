@@ -36,7 +36,7 @@ pub enum Tab {
 /// The links between these pages, for viewers who are logged in.
 pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     let tabs = [
-        (Tab::Home, "/home", "Home"),
+        (Tab::Home, "/home", "Following"),
         (Tab::Everyone, "/everyone", "Everyone"),
         (Tab::Suggestions, "/suggestions", "Who to follow"),
     ];
@@ -59,7 +59,7 @@ fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &
         None => "/home/events".to_owned(),
     };
     let content = html! {
-        h1.hidden { "Home" }
+        h1.hidden { "Following" }
         (tabs(frame, Tab::Home))
         div.with-beside {
             div {
@@ -79,7 +79,7 @@ fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &
             (who_to_follow(frame, suggestions))
         }
     };
-    frame.page("Home", &content)
+    frame.page("Following", &content)
 }
 
 fn form(frame: &Frame<'_>) -> Markup {
@@ -93,7 +93,7 @@ fn form(frame: &Frame<'_>) -> Markup {
             (frame.signed_fields())
             (text.text_area())
             // The script adds how many characters are left.
-            div.send { button.button { "Post" } }
+            div.send { button.button { "Add post" } }
         }
     }
 }

@@ -120,7 +120,7 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
                 flag_link(tweet).render_to(html);
             }
             if may_delete {
-                html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+                html! { " · " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
             }
             menu_link(frame, &Thing::Tweet(tweet.id), tweet.user_id).render_to(html);
         }
@@ -146,7 +146,7 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
 fn flag_link(tweet: &Tweet) -> Markup {
     html! {
         @if tweet.news_id.is_none() && tweet.state().is_open() {
-            " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" }
+            " · " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" }
         }
     }
 }
@@ -165,7 +165,7 @@ fn tweet_markup(
                 Some(username) => { (person_link(username, fullname)) }
                 None => { span.author { (DELETED_USER) } }
             }
-            " "
+            " · "
             a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(&line), age)) }
             (slots.usually(TweetPlaceholder::Links, flag_link(tweet)))
         }

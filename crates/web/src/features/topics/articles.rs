@@ -73,7 +73,7 @@ impl ArticlesPage<'_> {
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
             @if let ArticleList::Topics(topics) = &self.list {
                 @if let Some(topic) = topics.single() {
-                    (search_within(frame, &format!("Search in {topic}"), ("stories", &format!("topic:{topic}"))))
+                    (search_within(frame, &format!("Search stories about {topic}"), ("stories", &format!("topic:{topic}"))))
                     (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
                 }
                 (combinations(topics, &self.page.about.others, self.order))
@@ -182,7 +182,7 @@ fn foreign_item(frame: &Frame<'_>, number: u64, article: &Article, standing: Sta
                         (article.title)
                     }
                 }
-                div.meta { (standing) " " (age(frame, article.time)) }
+                div.meta { (standing) " · " (age(frame, article.time)) }
             }
         }
     }

@@ -30,7 +30,10 @@ use tidings_keyspace::Within;
 fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
     let content = html! {
         h1 { "Topics" }
-        p.hint { "Open a topic to follow it, to mute it, or to combine it with others." }
+        p.hint {
+            "Open a topic to follow it, to mute it, or to combine it with others. There are also the " a href="/best" { "best" }
+            " stories of all topics, those of the " a href="/past" { "past" } ", and a " a href="/random" { "random one" } "."
+        }
         @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
         (moves(frame, overview))
         @if overview.topics.is_empty() {

@@ -1,0 +1,147 @@
+//! The best stories up to now: those of the last day, week, month or year, and of all time, by votes up less votes down.
+//!
+//! Each story that is listed is in one list, that of its age (`news.votes:<age>`), so that a vote writes one member. The best within an
+//! age are read from its list and those of the lesser ones. A story comes into its list with its record ([`News`]); votes move it there, and
+//! [`sweep`] moves it on when it has become too old. Readers leave out what is still to be moved.
+
+use super::lines;
+use super::lists::{FoundItems, NewsPage, merged, shared_page};
+use super::past::{member, read_member};
+use crate::accounts::visit::Visit;
+use crate::news::item::News;
+use crate::values::{Age, NewsId, Timestamp};
+use crate::{Decision, Error, Site, keys};
+use std::time::Duration;
+use strum::IntoEnumIterator;
+use tidings_keyspace::{Batch, Fetch, Order, Reads, Store, read};
+
+/// How long after its start, and how often a server moves stories on.
+pub(crate) const EVERY: (Duration, Duration) = (Duration::ZERO, Duration::from_secs(60));
+/// Members that are looked at together.
+const MEMBERS_AT_ONCE: u64 = 1_000;
+/// Stories that are placed together.
+const STORIES_AT_ONCE: usize = 200;
+
+/// The stories within an age by votes, of equal ones the newest first. Rounds: 3.
+pub async fn within(visit: &mut Visit, age: Age, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let key = keys::news_by_votes(age);
+    shared_page(visit, (&key, start, count), async |visit| {
+        let (now, mut reads) = (visit.now(), Reads::default());
+        let story = move |member: &str| read_member(member).filter(|(_, posted)| age.has(*posted, now));
+        let lists = age.up_to().map(keys::news_by_votes);
+        let part = merged(lists, (start, count), move |member| Some(story(member)?.0));
+        let (ids, total) = visit.fetch(part.tracked()).await?.collect_into(&mut reads);
+        let items = lines::find(visit, &ids, &mut reads).await?;
+        Ok(FoundItems { items, total, reads })
+    })
+    .await
+}
+
+/// The lists that a story may be in, each with its age and with the member of the story there.
+pub fn places(id: NewsId, posted: Timestamp) -> impl Iterator<Item = (Age, String, String)> {
+    Age::iter().map(move |age| (age, keys::news_by_votes(age), member(id, posted)))
+}
+
+/// The story of a member of a list.
+pub(crate) fn news_of(member: &str) -> Option<NewsId> {
+    read_member(member).map(|(id, _)| id)
+}
+
+/// Adds to a batch that a listed story is in the list of its age with its votes, and in no younger one.
+pub(crate) fn place(batch: &mut Batch, (id, posted): (NewsId, Timestamp), now: Timestamp, points: i64) {
+    let own = Age::of(posted, now);
+    for (age, list, member) in places(id, posted).take_while(|(age, ..)| *age <= own) {
+        if age == own {
+            batch.sorted_add(list, member, points as f64);
+        } else {
+            batch.sorted_remove(list, member);
+        }
+    }
+}
+
+/// Moves stories that have become too old for their list. The lists are read from `store`, which counts its rounds separately. Rounds: 1 for each 1,000 stories, and 2 for each 200 that move.
+pub(crate) async fn sweep(site: &Site, store: &Store, now: Timestamp) -> Result<(), Error> {
+    for age in Age::iter().filter(|age| *age != Age::All) {
+        let (list, mut start) = (keys::news_by_votes(age), 0);
+        loop {
+            let part = read::sorted_range(&list, Order::Ascending, start, MEMBERS_AT_ONCE);
+            let part = store.fetch(part).await?;
+            if part.is_empty() {
+                break;
+            }
+            let stories = part.iter().filter_map(|(member, _)| read_member(member));
+            let old = stories.filter(|(_, posted)| !age.has(*posted, now)).map(|(id, _)| id);
+            let moved = place_all(site, now, &old.collect::<Vec<_>>()).await?;
+            start += MEMBERS_AT_ONCE.saturating_sub(moved);
+        }
+    }
+    Ok(())
+}
+
+/// Places some stories anew, if they are listed. Returns how many are. Rounds: 2 for each 200, more on conflicts.
+pub(crate) async fn place_all(site: &Site, now: Timestamp, stories: &[NewsId]) -> Result<u64, Error> {
+    let mut placed = 0;
+    for ids in stories.chunks(STORIES_AT_ONCE) {
+        placed += site.act(keys::NEWS_CRON, || place_some(site, now, ids)).await?;
+    }
+    Ok(placed)
+}
+
+async fn place_some(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Decision<u64>, Error> {
+    let read = |id: &NewsId| read::hash_fields(keys::news(*id), News::LISTED_FIELDS).or_absent();
+    let stories = site.store.fetch(ids.iter().map(read).collect::<Vec<_>>()).await?;
+    let (mut batch, mut placed) = (Batch::new(), 0);
+    for news in
+        stories.into_iter().filter_map(News::from_listed_fields).filter(|news| news.state().is_listed())
+    {
+        news.check_state(&mut batch);
+        for (field, count) in ["up", "down"].into_iter().zip(&news.stored_votes) {
+            batch.field_unchanged(keys::news(news.id), field, count.as_ref());
+        }
+        // It may be in the list of an age that it has not reached by this time.
+        places(news.id, news.ctime).for_each(|(_, list, member)| batch.sorted_remove(list, member));
+        place(&mut batch, (news.id, news.ctime), now, news.points());
+        placed += 1;
+    }
+    Ok(Decision::commit(batch, placed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::Rules;
+
+    const DAY: u64 = 86_400;
+
+    async fn listed(site: &Site) -> Vec<Vec<(u64, f64)>> {
+        let mut found = Vec::new();
+        for age in Age::iter() {
+            let list = read::sorted_range(keys::news_by_votes(age), Order::Descending, 0, 9);
+            let list = site.store.fetch(list).await.unwrap();
+            found.push(list.iter().map(|(member, score)| (news_of(member).unwrap().0, *score)).collect());
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn stories_move_on_with_their_age_and_their_votes() {
+        let site = Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default());
+        let (posted, mut batch) = (400 * DAY, Batch::new());
+        for id in [1, 2] {
+            let fields = [("ctime", posted + id), ("id", id), ("user_id", 1), ("up", 9 * id), ("down", 2)];
+            batch.set_fields(keys::news(NewsId(id)), fields.map(|(name, value)| (name, value.to_string())));
+            place(&mut batch, (NewsId(id), Timestamp(posted + id)), Timestamp(posted + 9), 1);
+        }
+        // Only the first is still listed.
+        batch.set_field(keys::news(NewsId(2)), "del", "1");
+        site.store.commit(batch).await.unwrap();
+        assert_eq!(listed(&site).await[0], [(2, 1.0), (1, 1.0)], "the newest of equal ones first");
+        for (days, place) in [(2, 1), (8, 2), (31, 3), (366, 4)] {
+            sweep(&site, &site.store, Timestamp(posted + days * DAY + 9)).await.unwrap();
+            let found = listed(&site).await;
+            assert_eq!(found[place], [(1, 7.0)], "after {days} days: {found:?}");
+            assert_eq!(found.iter().flatten().filter(|(id, _)| *id == 1).count(), 1, "{found:?}");
+        }
+    }
+}
