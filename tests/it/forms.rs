@@ -589,7 +589,7 @@ async fn a_refused_new_password_does_not_use_the_link_up_and_a_good_one_does() {
         assert_eq!(answer.headers["referrer-policy"], "no-referrer");
     }
     let missing = page(&visitor, &link).await.form("").without("password");
-    refused_page(&missing.send_to(&visitor, &link).await, StatusCode::BAD_REQUEST, "password");
+    refused_page(&missing.send_to(&visitor, &link).await, StatusCode::BAD_REQUEST, "It is missing.");
     assert_eq!(server.dump().await, before);
 
     let form = page(&visitor, &link).await.form("").with("password", NEW_PASSWORD);
