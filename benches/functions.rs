@@ -43,7 +43,7 @@ static CONFIG: LazyLock<Config> =
     LazyLock::new(|| Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap());
 static CACHES: LazyLock<Caches> = LazyLock::new(Caches::default);
 static BRAND: LazyLock<Shared<Brand>> =
-    LazyLock::new(|| Brand::new(&SETTINGS.site, &Identity::default()).into());
+    LazyLock::new(|| Brand::new(&SETTINGS.site, &Default::default(), &Identity::default()).into());
 static HERE: LazyLock<LocalPath> = LazyLock::new(|| LocalPath::parse("/"));
 /// The comments of the long thread.
 static THREAD: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {

@@ -31,12 +31,14 @@ pub mod status;
 pub mod terminal;
 pub mod user;
 
-use crate::config::{CommandLineSettings, Config, ECONOMY, LogFormat, environment};
+use crate::config::{CommandLineSettings, Config, LogFormat, environment};
 use crate::{WrongUse, control, logging};
 use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 pub use here::Here;
 use here::{open_existing_store, open_store, store_options};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -44,9 +46,11 @@ use std::time::Duration;
 use terminal::{Call, Local, Need, Surroundings, Terminal, print, progress_bar};
 use tidings_domain::Error;
 use tidings_domain::accounts::karma;
+use tidings_domain::identity;
 use tidings_domain::supervision::panics;
+use tidings_domain::values::site_settings::SiteTexts;
 use tidings_domain::values::{Economy, Timestamp};
-use tidings_keyspace::EngineClock;
+use tidings_keyspace::{EngineClock, Store};
 use tracing::level_filters::LevelFilter;
 
 /// The name of the program, which comes before its arguments.
@@ -128,7 +132,7 @@ enum Command {
     Erase(erase::EraseCommand),
     Backup(backup::BackupCommand),
     Restore(restore::RestoreCommand),
-    /// Check that what is stored fits together, and repair it; look for vote rings.
+    /// Check the stored data for inconsistencies, and repair it; look for vote rings.
     #[command(subcommand)]
     Check(check::CheckCommand),
     #[command(subcommand)]
@@ -253,10 +257,10 @@ impl Cli {
         match command {
             Command::Serve(_) => {
                 let load = || Config::load(file.as_deref(), environment(), &settings);
-                serve::run(config, load, || Ok(())).await
+                serve::run(config, load, |_| Ok(())).await
             }
             Command::Demo(demo) => demo.run().await,
-            Command::Config(_) => print_settings(&with_stored_economy(config).await),
+            Command::Config(_) => print_settings(&with_stored(config).await),
             Command::Create => create::run(config).await,
             Command::Copy(copy) => copy.run(&config).await,
             Command::Erase(erase) => erase.run(&config).await,
@@ -297,15 +301,19 @@ fn print_settings(config: &Config) -> anyhow::Result<()> {
 }
 
 /// The settings with what the store says about them, if there is a store.
-async fn with_stored_economy(config: Config) -> Config {
-    if !config.is_default(ECONOMY) {
-        return config;
-    }
-    let economy = stored_economy(&config).await.ok().flatten();
-    config.with_stored_economy(economy)
+async fn with_stored(config: Config) -> Config {
+    let (economy, texts) = stored_settings(&config).await.unwrap_or_default();
+    config.with_stored_economy(economy).showing_stored(&texts)
 }
 
-async fn stored_economy(config: &Config) -> anyhow::Result<Option<Economy>> {
+/// The settings in a store, as one process tells another.
+#[derive(Deserialize)]
+struct ToldSettings {
+    economy: Option<String>,
+    site: BTreeMap<String, String>,
+}
+
+async fn stored_settings(config: &Config) -> anyhow::Result<(Option<Economy>, SiteTexts)> {
     if let Some(server) = control::find(config).await? {
         let (command, mut said) = ([PROGRAM, "config"].map(OsString::from), Vec::new());
         server.run(command, Surroundings::default(), |call| {
@@ -314,13 +322,19 @@ async fn stored_economy(config: &Config) -> anyhow::Result<Option<Economy>> {
             }
             Ok(Vec::new())
         })?;
-        return Ok(Economy::parse(String::from_utf8(said)?.trim()));
+        let ToldSettings { economy, site } = serde_json::from_slice(&said)?;
+        let (texts, _) = SiteTexts::parse(|field| site.get(field).map_or("", String::as_str));
+        return Ok((economy.and_then(|economy| Economy::parse(&economy)), texts));
     }
     // As it is: this only looks.
     let store = open_existing_store(config.server.store.as_str(), config).await?;
-    let economy = karma::stored_economy(&store).await;
+    let stored = settings_in(&store).await;
     store.close().await;
-    Ok(economy?)
+    stored
+}
+
+async fn settings_in(store: &Store) -> anyhow::Result<(Option<Economy>, SiteTexts)> {
+    Ok((karma::stored_economy(store).await?, identity::stored_texts(store).await?))
 }
 
 /// Runs a command that another process has sent to this server. The settings and the store are the server's.
@@ -332,10 +346,10 @@ pub async fn run_in_server(arguments: Vec<Vec<u8>>, here: Here) -> anyhow::Resul
     match parsed.map_err(|error| WrongUse::new(error.to_string()))?.command {
         // The settings are those of the command line, but for what the store says.
         Some(Command::Config(_)) => {
-            let store = here.store().await?;
+            let (economy, site) = settings_in(&here.store().await?).await?;
             say!(
                 "{}",
-                karma::stored_economy(&store).await?.map(|economy| economy.to_string()).unwrap_or_default()
+                serde_json::json!({"economy": economy.map(|economy| economy.to_string()), "site": site})
             );
             Ok(())
         }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::WrongUse;
 use tidings_domain::cache::MEBIBYTE;
+use tidings_domain::values::site_settings::{Configured, SITE_SETTINGS, SiteSetting, SiteTexts};
 use tidings_domain::values::{Economy, KarmaRules, Rules, SiteReaders};
 use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
 
@@ -195,6 +196,17 @@ impl Config {
             config.rules.karma.economy = Economy::LamerOfStore;
         }
         config
+    }
+
+    /// The same settings, to be shown, with those that administrators have set on the page of the site.
+    #[must_use]
+    pub fn showing_stored(mut self, stored: &SiteTexts) -> Self {
+        for setting in SITE_SETTINGS.iter().filter(|setting| !setting.setting.is_empty()) {
+            if let Some(text) = stored.in_force(&self.rules, setting.field) {
+                self.layers.values.insert(setting.setting, (text.to_owned(), Origin::Store));
+            }
+        }
+        self
     }
 
     /// Whether no layer sets a setting.
@@ -424,6 +436,16 @@ impl Layers {
         }
         let literal = || toml::Value::from(text).to_string();
         T::from_text(text, kind).ok_or_else(|| kind.wrong(name, literal(), origin))
+    }
+
+    /// The settings that administrators may change on the page of the site.
+    fn configured(&self) -> BTreeMap<&'static str, Configured> {
+        let configured = |setting: &SiteSetting| {
+            let (text, origin) = self.value(setting.setting);
+            let given_by = (*origin != Origin::Default).then(|| origin.to_string());
+            (setting.setting, Configured { text: text.to_owned(), given_by })
+        };
+        SITE_SETTINGS.iter().filter(|setting| !setting.setting.is_empty()).map(configured).collect()
     }
 
     /// Every name in the table has a value from the start.

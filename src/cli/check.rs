@@ -12,13 +12,13 @@ use tidings_domain::store_check::Part;
 /// The subcommands of `tidings check`.
 #[derive(Debug, Subcommand)]
 pub enum CheckCommand {
-    /// Check everything that is stored: forms, lists, counters, and that no id leads nowhere.
+    /// Check the stored data for inconsistencies: formats, lists, counters and references.
     ///
-    /// Prints what differs and what mends it. --repair mends lists, counters and indexes, and
+    /// Prints what differs and how to repair it. --repair repairs lists, counters and indexes, and
     /// deletes nothing that people have done. It includes the checks of articles and timelines.
     /// The site may keep running.
     Store(store::CheckStore),
-    /// Check a backup: that it is whole, that it can be restored, and that what is in it fits together.
+    /// Check that a backup is complete, can be restored, and has no inconsistencies.
     ///
     /// Reads no store: it restores the file into a folder for temporary files (TMPDIR), and removes that afterwards.
     /// The folder needs about as much room as the store has.
@@ -28,7 +28,7 @@ pub enum CheckCommand {
     /// A database from Lamer News has no articles yet: --repair creates them. You can
     /// stop the command at any time and run it again. The site may keep running.
     Articles(store::CheckPart),
-    /// Compare timelines with the tweets and follows.
+    /// Compare timelines with the posts and follows.
     ///
     /// Without --repair, nothing is written. The site may keep running.
     Timelines(store::CheckPart),

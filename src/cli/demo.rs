@@ -1,21 +1,25 @@
-//! `tidings demo`: serves a site to try, with a community of two months. Its folder is gone at the end.
+//! `tidings demo`: serves a sample site with two months of activity. Its folder is deleted at the end.
 
 mod community;
+mod login_links;
 
 use super::{now, serve};
 use crate::WrongUse;
 use crate::config::{CommandLineSettings, Config};
 use anyhow::{Context, bail};
 use clap::Args;
+use login_links::LoginLinks;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use tidings_web::App;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
-/// Try a site with a lifelike community, without setting anything up.
+/// Try a sample site with two months of activity, without setting anything up.
 ///
-/// The site is in a temporary folder, which is removed when you press Ctrl-C. Only this machine reaches it,
-/// unless --listen says otherwise. It prints three accounts that you can log in with. Settings and variables have no effect on it.
+/// The site is in a temporary folder, which Ctrl-C deletes. Only this machine reaches it, unless --listen says
+/// otherwise. Last, it prints three accounts with their passwords, and links that log in. Settings and variables have
+/// no effect on it.
 #[derive(Debug, Args)]
 pub struct DemoCommand {
     /// Listen on this address and port [default: a free port of 127.0.0.1].
@@ -53,15 +57,16 @@ impl DemoCommand {
             made = making => made?,
             () = stop => return Ok(()),
         };
+        let links = LoginLinks::open(&config, accounts)?;
         let url = config.site.url.clone();
-        let greet = move || {
-            say!("Tidings demo: {url}");
-            for account in accounts {
-                say!("  {:<14} {}", account.name, account.password);
-            }
+        let greet = move |app: &App| {
             say!(
-                "Log in with one of these names and its password. Ctrl-C ends the demo and removes its data."
+                "Tidings demo: {url}\nCtrl-C ends it and deletes its data. Three accounts, with passwords and links that log in:"
             );
+            for (account, link) in links.each()? {
+                say!("  {:<14} {}  {link}", account.name, account.password);
+            }
+            tokio::spawn(links.serve(app.clone()));
             Ok(())
         };
         serve::run(config, load, greet).await
@@ -81,7 +86,6 @@ fn settings(folder: &Path, listen: SocketAddr) -> Vec<(String, String)> {
         ("SERVER__STORE", format!("redb:{}", folder.join("demo.redb").display())),
         ("SERVER__CREATE", "true".to_owned()),
         ("SITE__URL", format!("http://{host}:{}", listen.port())),
-        ("SITE__NAME", "Tidings demo".to_owned()),
         // Others may have the port.
         ("METRICS__LISTEN", String::new()),
     ];

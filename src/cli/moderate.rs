@@ -24,7 +24,7 @@ use url::form_urlencoded::Serializer;
 /// The action that undoes another one. It takes the number of a line of the log, and no kind.
 const UNDO: &str = "undo";
 
-/// Moderate a story, a comment, a tweet, a person, or what waits in the queue.
+/// Moderate a story, a comment, a post, a person, or an item of the review queue.
 ///
 /// `tidings moderate ACTION KIND ID --as NAME --reason TEXT` does what a moderator does on the
 /// site, and `tidings moderate undo ID --as NAME --reason TEXT` undoes it. Prints the number of

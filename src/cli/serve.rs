@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::accounts::{first_administrator, karma};
 use tidings_domain::cache::MEBIBYTE;
+use tidings_domain::identity::stored_texts;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::supervision::{self, Policy, panics, supervise};
 use tidings_domain::values::Economy;
@@ -51,7 +52,7 @@ const COMMON_OPEN_FILES: usize = 1_024;
 pub async fn run(
     config: Config,
     load: impl Fn() -> Result<Config, WrongUse>,
-    greet: impl FnOnce() -> anyhow::Result<()>,
+    greet: impl FnOnce(&App) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     panics::watch();
     supervision::end_process_on_failure();
@@ -84,7 +85,7 @@ pub async fn run(
         "serving"
     );
 
-    greet()?;
+    greet(&app)?;
     if let Some(metrics) = metrics {
         tokio::spawn(metrics.serve(app.clone()));
     }
@@ -153,6 +154,12 @@ async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> 
     let economy = karma::stored_economy(&app.site.store).await?;
     if economy.is_some() {
         app.site.rules.replace(config.clone().with_stored_economy(economy).rules);
+    }
+    for (setting, given) in stored_texts(&app.site.store).await?.overruled(&app.site.rules) {
+        let name = setting.setting;
+        tracing::warn!(
+            "{name} is set by {given} and stored, too; the stored one, of /admin/site, is not used"
+        );
     }
     Ok(economy)
 }

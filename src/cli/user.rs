@@ -56,7 +56,7 @@ pub enum UserCommand {
         #[arg(long)]
         end: bool,
     },
-    /// `tidings user list`.
+    /// List accounts.
     List(list::ListAccounts),
     /// Protect the weak password hashes of accounts from an older site.
     ///

@@ -19,8 +19,9 @@ use super::{Config, Layers};
 use crate::WrongUse;
 use tidings_domain::values::{
     AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, MAX_INVITATIONS, MAX_KEPT_DAYS,
-    MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK, ModerationRules, RankingRules, RateRules,
-    ReadingRules, RetentionRules, Rules, SiteMarkRules, TimelineRules, TrustRules,
+    MAX_SIGNUP_ANSWERS, MAX_SIGNUP_QUESTION, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
+    ModerationRules, RankingRules, RateRules, ReadingRules, RetentionRules, Rules, SiteMarkRules,
+    TimelineRules, TrustRules,
 };
 
 /// One row of the table.
@@ -103,6 +104,7 @@ macro_rules! settings {
                     $($group: $Group {$(
                         $rule: layers.read(concat!(stringify!($group), ".", stringify!($rule)), &$rule_kind)?,
                     )*},)*
+                    configured: layers.configured(),
                 },
                 layers,
             })
@@ -124,7 +126,7 @@ const STREAMS: ValueKind = ValueKind::Whole { unit: " of streams", least: 0, mos
 /// Days that something is kept; zero is for ever.
 const KEPT_DAYS: ValueKind = ValueKind::Whole { unit: " of days", least: 0, most: 36_500 };
 const PATH: ValueKind = ValueKind::Line { least: 0, most: 4_096 };
-const WORDS: ValueKind = ValueKind::Words("words", 500);
+const WORDS: ValueKind = ValueKind::Words("words", MAX_SIGNUP_ANSWERS);
 const HOSTS: ValueKind = ValueKind::List("comma-separated host names, like example.com, www.example.com");
 const NETWORKS: ValueKind =
     ValueKind::List("comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8");
@@ -386,7 +388,7 @@ settings! {
                 "Whether moderators and administrators need two-step login to use their role.";
             signup: ValueKind::Form("open, invite, apply or closed"),
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
-            signup_question: ValueKind::Line { least: 0, most: 200 },
+            signup_question: ValueKind::Line { least: 0, most: MAX_SIGNUP_QUESTION },
                 "A question that people of the community can answer, asked at sign-up, except of invited people; empty = none.";
             signup_answers: WORDS,
                 "The answers to it that are right, with commas between them, in capitals or not.";

@@ -111,12 +111,32 @@ async fn the_demo_listens_where_it_is_told_and_its_last_lines_are_the_accounts()
     let mut demo = command.spawn().unwrap();
     let text = || std::fs::read_to_string(&said).unwrap();
     let site = format!("http://localhost:{}", free.port());
-    crate::program::wait_until("the accounts", || text().contains("Log in with one of these").then_some(()));
+    let accounts = || {
+        let text = text();
+        let lines: Vec<Vec<String>> =
+            text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
+        let last = lines.get(lines.len().checked_sub(3)?..)?.to_vec();
+        (text.contains("Three accounts") && last.iter().all(|words| words.len() == 3)).then_some(last)
+    };
+    let accounts = crate::program::wait_until("the accounts", accounts);
     // By then it would have logged all that it logs at a start.
     check_searches(&site).await;
     let text = text();
     assert!(text.contains(&format!("Tidings demo: {site}/\n")), "{text}");
-    assert!(text.lines().last().unwrap().starts_with("Log in with one of these"), "{text}");
+    // The accounts are the last lines, and each link logs in.
+    let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    for (account, name) in accounts.iter().zip(["administrator", "moderator", "reader"]) {
+        let [shown, _, link] = &account[..] else { panic!("{text}") };
+        assert_eq!(shown, name, "{text}");
+        let answer = browser.get(link).send().await.unwrap();
+        assert_eq!(answer.headers()["location"].to_str().unwrap(), format!("{site}/"));
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let page = browser.get(format!("{site}/settings")).header("cookie", cookie).send().await.unwrap();
+        assert_eq!(page.status(), 200, "{name}");
+        assert!(page.text().await.unwrap().contains(&format!("/@{name}")));
+    }
+    let wrong = accounts[0][2].rsplit_once('/').unwrap().0.to_owned() + "/x";
+    assert!(!browser.get(wrong).send().await.unwrap().headers().contains_key("set-cookie"));
     demo.kill().unwrap();
     demo.wait().unwrap();
 }

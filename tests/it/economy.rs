@@ -97,7 +97,8 @@ fn printed(store: &str, variables: &[(&str, &str)], name: &str) -> (String, Stri
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command.args(["config", "--store", store]).envs(variables.iter().copied()).stdin(Stdio::null());
     let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    let lines: Vec<&str> = text[text.find("\n[karma]").unwrap()..].lines().collect();
+    let (section, name) = name.split_once('.').unwrap_or(("karma", name));
+    let lines: Vec<&str> = text[text.find(&format!("\n[{section}]")).unwrap()..].lines().collect();
     let place = lines.iter().position(|line| line.starts_with(&format!("{name} = "))).unwrap();
     let origin = lines[place - 1].rsplit_once('(').unwrap().1.trim_end_matches(')');
     (origin.to_owned(), lines[place].to_owned())
@@ -112,6 +113,7 @@ async fn a_site_from_before_keeps_its_prices_and_says_so() {
     let mut batch = Batch::new();
     batch.set("layout:version", "3");
     batch.set("users.count", "1");
+    batch.set_field("site", "name", "Gazette");
     store.commit(batch).await.unwrap();
     store.close().await;
     let program = Program::start_command(serve_existing_command(&old, &[]));
@@ -119,7 +121,12 @@ async fn a_site_from_before_keeps_its_prices_and_says_so() {
     let of_store = ("the key site of the store".to_owned(), "economy = \"lamer\"".to_owned());
     let of_economy = |line: &str| ("default of karma.economy".to_owned(), line.to_owned());
     assert_eq!(printed(&old, &[], "economy"), of_store);
+    let stored_name = ("the key site of the store".to_owned(), "name = \"Gazette\"".to_owned());
+    assert_eq!(printed(&old, &[], "site.name"), stored_name);
     program.stop();
+    assert_eq!(printed(&old, &[], "site.name"), stored_name);
+    let given = printed(&old, &[("TIDINGS_SITE__NAME", "Given")], "site.name");
+    assert_eq!(given.1, "name = \"Given\"");
     assert_eq!(printed(&old, &[], "economy"), of_store);
     assert_eq!(printed(&old, &[], "upvote_cost"), of_economy("upvote_cost = 1"));
     let free = ("TIDINGS_KARMA__ECONOMY", "free");

@@ -1,7 +1,7 @@
 //! How the site presents itself: what administrators change at `/admin/site` shows at once to
 //! everybody, costs no round of its own, and is checked.
 
-use crate::client::{Client, HttpResponse};
+use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine, in_memory};
@@ -287,4 +287,81 @@ async fn what_another_program_has_stored_is_checked_again(server: Server) {
         assert!(front.find("img", &[]).is_empty());
         assert!(!front.one("footer", &[]).text().contains('x'));
     }
+}
+
+#[in_memory(&[("site.name", "Given"), ("accounts.signup", "open")])]
+async fn a_setting_of_the_configuration_wins_and_cannot_be_changed(server: Server) {
+    let alice = with_admin(&server).await;
+    server.set_field("site", "name", "Stored").await;
+    let shown = page(&alice, "/admin/site").await;
+    assert_eq!((brand(&shown), shown.form("/admin/site").value("name")), ("Given", None));
+    assert_eq!(shown.form("/admin/site").value("signup"), None);
+    for part in ["Set by variable TIDINGS_SITE__NAME as site.name", "Stored, is not used"] {
+        assert!(shown.content().contains(part), "{part} in {}", shown.content());
+    }
+    // A form of another version of the page changes nothing of it.
+    let sent = form(&alice)
+        .await
+        .with("contact", "us@example.org")
+        .fields()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect::<Vec<_>>();
+    let mut sent: Vec<(&str, &str)> = sent.iter().map(|(name, value)| (&**name, &**value)).collect();
+    sent.extend([("name", "Other"), ("signup", "closed")]);
+    redirects_saying(&alice.post("/admin/site", &sent).await, "/admin/site", "site_saved");
+    let stored = server.hash("site").await;
+    assert_eq!((stored.get("name").map(String::as_str), stored.get("signup")), (Some("Stored"), None));
+    assert!(page(&server.visitor(), "/about").await.links_to("mailto:us@example.org"));
+}
+
+#[tokio::test]
+async fn who_may_sign_up_and_the_question_are_the_same_on_every_server() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let alice = with_admin(&server).await;
+    let other = Server::beside(&server.redis.as_ref().unwrap().url(), &server).await;
+    save(&alice, form(&alice).await.with("signup", "closed")).await;
+    server.advance(1);
+    for visitor in [server.visitor(), other.visitor()] {
+        assert!(page(&visitor, "/register").await.content().contains("Sign-up is closed."));
+        let fields = [("username", "bob"), ("password", PASSWORD)];
+        assert!(refused(visitor.api_post("/api/create_account", &fields).await).contains("closed"));
+    }
+    let asking = form(&alice).await.with("signup", "open").with("signup_question", "Which sea?");
+    let wrong = Page::of(&asking.clone().send(&alice).await);
+    assert_eq!(
+        wrong.one("p", &[("id", "error-signup_answers")]).text(),
+        "Enter at least one right answer to the question."
+    );
+    save(&alice, asking.with("signup_answers", "North Sea")).await;
+    server.advance(1);
+    let visitor = other.visitor();
+    assert!(page(&visitor, "/register").await.content().contains("Which sea?"));
+    let answered = async |answer: &str| {
+        let fields = [("username", "bob"), ("password", PASSWORD), ("answer", answer)];
+        visitor.api_post("/api/create_account", &fields).await
+    };
+    refused(answered("Baltic").await);
+    ok(answered("north sea").await);
+    // What is as by default is not stored.
+    assert_eq!(server.hash("site").await.get("signup"), None);
+}
+
+#[in_memory]
+async fn a_colour_is_shown_with_its_contrast_and_the_usual_one_is_not_stored(server: Server) {
+    let alice = with_admin(&server).await;
+    let contrasts = async || {
+        let shown = page(&alice, "/admin/site").await;
+        shown
+            .find("span", &[("data-contrast", "")])
+            .iter()
+            .map(|one| one.text().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(form(&alice).await.value("accent"), Some("#0b6e6a"));
+    let before = contrasts().await;
+    save(&alice, form(&alice).await).await;
+    assert!(server.hash("site").await.is_empty());
+    save(&alice, form(&alice).await.with("accent", "#ffff00")).await;
+    assert_eq!(form(&alice).await.value("accent"), Some("#ffff00"));
+    assert_ne!(contrasts().await, before);
 }

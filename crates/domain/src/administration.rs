@@ -8,9 +8,10 @@ pub use waiting::{Backlog, Queues, waiting};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
-use crate::identity::{ABOUT, ACCENT, DESCRIPTION, Identity, LINKS, LOGO, NAME, RULES, stored_picture};
+use crate::identity::{Identity, LINKS, LOGO, stored_picture};
 use crate::values::Logo;
 use crate::values::identity::stored_links;
+use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
 use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
@@ -19,31 +20,28 @@ fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
     viewer.require_admin()
 }
 
-/// Changes how the site presents itself, all but the logo: what is `None` or empty comes from
-/// the configuration again. Rounds: 1.
+/// Changes how the site presents itself and who may sign up, all but the logo: what is `None` or empty comes from
+/// the configuration again. What the configuration gives stays as it is stored. Rounds: 1.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
 pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) -> Result<(), Error> {
     demand_administrator(viewer)?;
     let links = (!identity.links.is_empty()).then(|| stored_links(&identity.links));
-    let fields = [
-        (NAME, identity.name.as_ref().map(ToString::to_string)),
-        (DESCRIPTION, identity.description.as_ref().map(ToString::to_string)),
-        (ACCENT, identity.accent.map(|accent| accent.to_string())),
-        (ABOUT, identity.about.as_ref().map(ToString::to_string)),
-        (RULES, identity.rules.as_ref().map(ToString::to_string)),
-        (LINKS, links),
-    ];
+    let editable = SITE_SETTINGS.iter().filter(|setting| given_by(&site.rules, setting.field).is_none());
+    let texts = editable.map(|SiteSetting { field, setting, .. }| {
+        let default = site.rules.configured.get(setting).map(|configured| &*configured.text);
+        (*field, identity.texts.get(field).filter(|text| Some(*text) != default).map(str::to_owned))
+    });
     let mut batch = Batch::new();
-    for (name, value) in fields {
+    for (name, value) in texts.chain([(LINKS, links)]) {
         match value {
             Some(value) => batch.set_field(keys::SITE, name, value),
             None => batch.delete_field(keys::SITE, name),
         }
     }
     viewer.commit(site, batch).await?;
-    let name = identity.name.as_ref().map_or("", |name| name.as_str());
+    let name = identity.texts.get(NAME).unwrap_or_default();
     tracing::info!(target: AUDIT, by = viewer.username, name, "the appearance of the site was changed");
     Ok(())
 }
@@ -93,7 +91,8 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
-    use crate::values::{Colour, FooterLink, Rules, SiteName, Timestamp};
+    use crate::values::site_settings::{ACCENT, SiteTexts};
+    use crate::values::{FooterLink, Rules, Timestamp};
     use std::sync::Arc;
     use tidings_keyspace::{Hash, Store};
 
@@ -119,8 +118,12 @@ mod tests {
         let site = site().await;
         assert_eq!(seen(&site).await, Identity::default());
         let gazette = Identity {
-            name: SiteName::parse("Gazette").unwrap(),
-            accent: Colour::parse("#aa0000"),
+            texts: SiteTexts::parse(|field| match field {
+                NAME => "Gazette",
+                ACCENT => "#aa0000",
+                _ => "",
+            })
+            .0,
             links: FooterLink::parse("Us", "/about").unwrap().into_iter().collect(),
             ..Identity::default()
         };

@@ -12,21 +12,17 @@ use crate::fields::{self, StoredFields, report};
 use crate::process_state::process_state;
 use crate::site::apply;
 use crate::values::identity::read_links;
+use crate::values::site_settings::SiteTexts;
 use crate::values::{
-    Announcement, Colour, FooterLink, LogoFile, Restriction, SavedReasons, SiteAbout, SiteDescription,
-    SiteName, SiteRules, TagOrigin, Timestamp, YoungHold,
+    AccountRules, Announcement, FooterLink, LogoFile, Restriction, SavedReasons, TagOrigin, Timestamp,
+    YoungHold,
 };
 use crate::{Applied, Error, Site, keys};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::{Mutex, PoisonError};
-use tidings_keyspace::{Batch, Fetch, Hash, Tracked, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Store, Tracked, read};
 
-pub(crate) const NAME: &str = "name";
-pub(crate) const DESCRIPTION: &str = "description";
-pub(crate) const ACCENT: &str = "accent";
-pub(crate) const ABOUT: &str = "about";
-pub(crate) const RULES: &str = "rules";
 pub(crate) const LINKS: &str = "links";
 pub(crate) const LOGO: &str = "logo";
 pub(crate) const ANNOUNCEMENT: &str = "announcement";
@@ -39,18 +35,10 @@ pub(crate) const YOUNG_HELD: &str = "young_held";
 /// The site's name, colours and texts, as far as administrators have changed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The name.
-    pub name: Option<SiteName>,
-    /// One sentence about the site.
-    pub description: Option<SiteDescription>,
-    /// The accent colour.
-    pub accent: Option<Colour>,
+    /// The settings that administrators have set.
+    pub texts: SiteTexts,
     /// The logo.
     pub logo: Option<LogoFile>,
-    /// The text about the site.
-    pub about: Option<SiteAbout>,
-    /// The rules of the site.
-    pub rules: Option<SiteRules>,
     /// Links in the footer.
     pub links: Vec<FooterLink>,
     /// The announcement and the pinned stories.
@@ -95,12 +83,10 @@ impl LastRead {
 impl Identity {
     fn from_stored(hash: &Hash, tag: Option<&str>) -> Self {
         let fields = StoredFields::new(hash, || keys::SITE.to_owned());
+        let (texts, unreadable) = SiteTexts::parse(|field| fields.text(field).unwrap_or_default());
+        unreadable.into_iter().for_each(|(field, _)| report(keys::SITE, Some(field)));
         Self {
-            name: checked(&fields, NAME, |text| SiteName::parse(text).ok()),
-            description: checked(&fields, DESCRIPTION, |text| SiteDescription::parse(text).ok()),
-            accent: checked(&fields, ACCENT, |text| Colour::parse(text).map(Some)),
-            about: checked(&fields, ABOUT, |text| SiteAbout::parse(text).ok()),
-            rules: checked(&fields, RULES, |text| SiteRules::parse(text).ok()),
+            texts,
             links: checked(&fields, LINKS, |text| read_links(text).map(Some)).unwrap_or_default(),
             announcement: checked(&fields, ANNOUNCEMENT, |text| Announcement::from_json(text).map(Some)),
             reasons: checked(&fields, REASONS, |text| SavedReasons::from_json(text).map(Some)),
@@ -113,12 +99,6 @@ impl Identity {
 
     /// The bytes of all texts together.
     fn text_bytes(&self) -> usize {
-        let texts = [
-            self.name.as_ref().map(SiteName::as_str),
-            self.description.as_ref().map(SiteDescription::as_str),
-            self.about.as_ref().map(SiteAbout::as_str),
-            self.rules.as_ref().map(SiteRules::as_str),
-        ];
         let links =
             self.links.iter().map(|link| size_of::<FooterLink>() + link.label().len() + link.address().len());
         let announced = self.announcement.as_ref().map(Announcement::text_bytes);
@@ -126,8 +106,7 @@ impl Identity {
         let measures =
             self.signups_stopped.iter().chain(self.young_held.iter().map(|held| &held.restriction));
         let measures = measures.map(|measure| measure.reason.len());
-        let texts = texts.into_iter().flatten().map(str::len);
-        texts.chain(links).chain(announced).chain(reasons).chain(measures).sum()
+        self.texts.bytes() + links.chain(announced).chain(reasons).chain(measures).sum::<usize>()
     }
 }
 
@@ -161,15 +140,26 @@ impl Site {
         let view = View { store: &self.store, now: Default::default(), is_current: true };
         self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.of::<LastRead>().get())
     }
+
+    /// The rules for accounts, with what administrators have set, as far as it is known without a read.
+    pub fn account_rules(&self) -> AccountRules {
+        self.known_identity().texts.accounts(&self.rules)
+    }
 }
 
 /// The identity of the site as it is now. Rounds: 1; none once it is cached.
-pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Error> {
+pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Error> {
     let (cache, view) = (site.caches.of::<Identities>(), View { store: &site.store, now, is_current: true });
     if let Some(identity) = cache.get(view, &()) {
         return Ok(identity);
     }
     Ok(cache.insert(view, (), site.store.fetch(Identity::read()).await?, None))
+}
+
+/// The settings that administrators have set, as a store has them. Rounds: 1.
+pub async fn stored_texts(store: &Store) -> Result<SiteTexts, Error> {
+    let hash = store.fetch(read::hash(keys::SITE)).await?;
+    Ok(SiteTexts::parse(|field| hash.get(field).unwrap_or_default()).0)
 }
 
 /// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the

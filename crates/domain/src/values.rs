@@ -101,6 +101,7 @@ pub mod secrets;
 pub mod session_token;
 pub(crate) mod signing;
 pub mod signup;
+pub mod site_settings;
 pub mod size;
 pub mod text;
 pub(crate) mod text_forms;

@@ -1,4 +1,4 @@
-//! `tidings check backup`: whether a backup can be restored, and whether what is in it fits together.
+//! `tidings check backup`: whether a backup is complete, can be restored, and has no inconsistencies.
 
 use super::store::{check_site, tell};
 use crate::backup::temporary::{self, RestoredBackup};

@@ -20,7 +20,7 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// The options of `tidings check store`.
 #[derive(Debug, Args)]
 pub struct CheckStore {
-    /// Mend lists, counters and indexes that differ from what they follow from.
+    /// Repair lists, counters and indexes that differ from the records.
     #[arg(long)]
     repair: bool,
     /// Print JSON, for programs.

@@ -26,12 +26,13 @@ use tidings_domain::submissions::{self, Submission};
 use tidings_domain::timelines::follows::follow;
 use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::secrets::random_token;
+use tidings_domain::values::site_settings;
 use tidings_domain::values::{
     Body, CommentAddress, CommentId, Deed, FlagNote, FlagReason, LimitRules, Moment, NewPassword, NewsId,
     Pattern, RateRules, Reason, RuleEffect, RuleKind, Rules, Thing, Timestamp, TrustRules, TweetText, UserId,
 };
 use tidings_domain::{Site, background, keys, migrations};
-use tidings_keyspace::{Store, StoreOptions, read};
+use tidings_keyspace::{Batch, Store, StoreOptions, read};
 use zip::ZipArchive;
 
 /// An export of a site of two months, with 40 people and 299 stories.
@@ -71,6 +72,10 @@ pub(super) async fn make(config: &Config, now: Timestamp) -> anyhow::Result<Vec<
     let mut community = Community { site, now, people: Vec::new(), stories: 0 };
     community.import().await?;
     let accounts = community.open_accounts().await?;
+    // In the store, so that the administrator can change it.
+    let mut name = Batch::new();
+    name.set_field(keys::SITE, site_settings::NAME, "Tidings demo");
+    store.commit(name).await?;
     community.follow_and_post().await?;
     community.live_the_last_days().await?;
     background::finish_waiting(&community.site, Moment::from_timestamp(now)).await?;

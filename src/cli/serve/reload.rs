@@ -63,7 +63,10 @@ impl<Load: Fn() -> Result<Config, WrongUse>> Reloading<'_, Load> {
         if !taken.is_empty() {
             let confirm_email = self.started.rules.accounts.confirm_email;
             let accounts = AccountRules { confirm_email, ..new.rules.accounts.clone() };
-            self.app.site.rules.replace(Rules { accounts, ..new.rules.clone() });
+            let mut rules = Rules { accounts, ..new.rules.clone() };
+            let kept = self.started.rules.configured.iter().filter(|(name, _)| !is_changeable(name));
+            rules.configured.extend(kept.map(|(name, as_started)| (*name, as_started.clone())));
+            self.app.site.rules.replace(rules);
             let now = &*self.app.settings;
             self.app.settings.replace(Settings {
                 site: now.site.clone(),

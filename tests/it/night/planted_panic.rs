@@ -40,7 +40,7 @@ fn a_program_with_a_worker_that_panics() {
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let load = || Config::load(None, environment(), &CommandLineSettings::default());
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(serve::run(load().unwrap(), load, || Ok(()))).unwrap();
+    runtime.block_on(serve::run(load().unwrap(), load, |_| Ok(()))).unwrap();
 }
 
 /// The program on a store, with a worker that panics once the file is there.

@@ -159,7 +159,7 @@ fn allowance(
     (open, used): (u64, u64),
 ) -> Result<Option<u64>, Refusal> {
     let rules = &site.rules.accounts;
-    if rules.signup == SignupMode::Closed {
+    if site.account_rules().signup == SignupMode::Closed {
         return Err(Refusal::SignupClosed);
     }
     user.demand_confirmed(site)?;

@@ -11,10 +11,9 @@ use crate::accounts::users::{
     UNKNOWN_PASSWORD, User,
 };
 use crate::audit::{self, AUDIT, COMMAND_LINE};
+use crate::values::site_settings;
 use crate::values::text_forms::named;
-use crate::values::{
-    ACCOUNTS_CHUNK, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, SiteName, Timestamp, UserId,
-};
+use crate::values::{ACCOUNTS_CHUNK, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
 use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, read};
@@ -127,7 +126,7 @@ pub(crate) async fn demand_no_name(
     let names = [
         (username, "your username"),
         (&*site.name, SITE_NAME),
-        (identity.name.as_ref().map_or("", SiteName::as_str), SITE_NAME),
+        (identity.texts.get(site_settings::NAME).unwrap_or_default(), SITE_NAME),
         (host, SITE_NAME),
     ];
     Ok(password.demand_unlike(&names)?)

@@ -243,8 +243,9 @@ impl<'a> Gate<'a> {
             if let Some(stopped) = &self.stopped {
                 return Err(Refusal::SignupsStopped(stopped.clone()).into());
             }
-            self.admit_by_mode(site.rules.accounts.signup, sign_up)?;
-            self.admit_by_answer(&site.rules.accounts, sign_up.answer)?;
+            let rules = site.account_rules();
+            self.admit_by_mode(rules.signup, sign_up)?;
+            self.admit_by_answer(&rules, sign_up.answer)?;
             if site.rules.accounts.confirm_email && sign_up.email.is_none() {
                 return Err(InputError::Empty { field: "email" }.into());
             }
@@ -294,7 +295,7 @@ impl<'a> Gate<'a> {
         if self.is_administrator || self.invitation.is_some() {
             return None;
         }
-        let decides = site.rules.accounts.signup == SignupMode::Apply;
+        let decides = site.account_rules().signup == SignupMode::Apply;
         let holds = self.limits.as_ref().is_some_and(|limits| limits.holds());
         let text = sign_up.application.map_or("", ApplicationText::as_str);
         (decides || holds).then_some(text)
@@ -484,7 +485,7 @@ pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupF
         facts.is_administrator = match visit.fetch(read::string(keys::USERS_COUNT)).await {
             Ok(count) => count.is_none(),
             // The form is the same for everybody else, and can wait for the store.
-            Err(_) if site.rules.accounts.signup == SignupMode::Open => false,
+            Err(_) if site.account_rules().signup == SignupMode::Open => false,
             Err(error) => return Err(error),
         };
     }

@@ -1,10 +1,9 @@
 //! How the site presents itself, as administrators type it.
 
-use crate::values::text::{is_unfit_for_line, is_visible, line_or_nothing, lines};
+use crate::values::text::{is_unfit_for_line, line_or_nothing};
 use crate::values::text_forms::{read_text, shown};
 use crate::values::{
-    Day, InputError, MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED,
-    MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT, Timestamp,
+    Day, InputError, MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -18,6 +17,15 @@ pub enum IdentityError {
     /// Not a colour.
     #[error("enter a colour as # and six hexadecimal digits, such as #0b6e6a")]
     Colour,
+    /// Neither an e-mail address nor a page.
+    #[error("enter an e-mail address, or the full address of a page")]
+    Contact,
+    /// A question without an answer.
+    #[error("enter at least one right answer to the question")]
+    NoAnswer,
+    /// None of the choices.
+    #[error("choose one of these")]
+    Choice,
     /// Not an address.
     #[error("enter a full address, such as https://example.com, or a page of this site, such as /about")]
     LinkAddress,
@@ -55,43 +63,6 @@ read_text!(TagOrigin or NotATagOrigin: |text| {
     day.parse::<Day>().ok()?;
     (!host.is_empty() && host.bytes().all(is_host)).then(|| Self(text.into()))
 });
-
-macro_rules! site_texts {
-    ($($(#[$doc:meta])* $Name:ident($field:literal, $parse:ident, $most:ident);)+) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
-        pub struct $Name(String);
-
-        impl $Name {
-            /// Trims and checks the text. `None` if nothing was typed.
-            ///
-            /// # Errors
-            /// When it is too long, or has control characters.
-            pub fn parse(input: &str) -> Result<Option<Self>, IdentityError> {
-                let text = $parse($field, input, $most)?;
-                Ok((!text.is_empty()).then_some(Self(text)))
-            }
-        }
-
-        text_values!($Name);
-    )+};
-}
-
-fn paragraphs(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
-    let text = lines(field, input, most, 0)?;
-    Ok(if text.chars().any(is_visible) { text } else { String::new() })
-}
-
-site_texts! {
-    /// The name of the site.
-    SiteName("site_name", line_or_nothing, MAX_SITE_NAME);
-    /// One sentence about the site.
-    SiteDescription("description", line_or_nothing, MAX_SITE_DESCRIPTION);
-    /// The text about the site, in Markdown.
-    SiteAbout("site_about", paragraphs, MAX_SITE_TEXT);
-    /// The rules of the site, in Markdown.
-    SiteRules("rules", paragraphs, MAX_SITE_TEXT);
-}
 
 /// A link in the footer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,25 +150,6 @@ pub fn stored_links(links: &[FooterLink]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_are_trimmed_bounded_and_may_be_empty() {
-        assert_eq!(SiteName::parse("  The Gazette ").unwrap().unwrap().as_str(), "The Gazette");
-        for empty in ["", "  ", "\u{200b}"] {
-            assert_eq!(SiteName::parse(empty).unwrap(), None);
-        }
-        assert!(SiteName::parse(&"é".repeat(MAX_SITE_NAME)).is_ok());
-        let long = SiteName::parse(&"é".repeat(MAX_SITE_NAME + 1)).unwrap_err();
-        assert_eq!(long.to_string(), "your site name is too long (40 characters at most)");
-        for bad in ["a\nb", "a\u{202e}b", "a\0b"] {
-            assert!(SiteName::parse(bad).is_err(), "{bad:?}");
-        }
-        assert_eq!(
-            SiteRules::parse("1. Be kind.\r\n2. Sleep.").unwrap().unwrap().as_str(),
-            "1. Be kind.\n2. Sleep."
-        );
-        assert!(SiteAbout::parse(&"x".repeat(MAX_SITE_TEXT + 1)).is_err());
-    }
 
     #[test]
     fn links_lead_to_pages_of_this_site_and_of_others() {

@@ -341,6 +341,10 @@ pub const FIGURES_LINES: usize = 2_000;
 pub const MAX_ORIGIN_BANS: usize = 1_000;
 /// The most characters of an answer to the question at sign-up.
 pub const MAX_SIGNUP_ANSWER: usize = 200;
+/// Characters of the question at sign-up.
+pub const MAX_SIGNUP_QUESTION: usize = 200;
+/// Characters of all right answers to it.
+pub const MAX_SIGNUP_ANSWERS: usize = 500;
 /// Seconds until an invitation that nobody has used is no longer valid: 30 days.
 pub const INVITATION_SECONDS: u64 = 30 * 86_400;
 /// The most unused invitations of one account, moderators and administrators too.

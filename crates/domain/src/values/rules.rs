@@ -3,12 +3,14 @@
 //! `docs/ranking.md` and `docs/operating.md` explain them. The program fills them from the
 //! settings of the same names.
 
+use crate::values::site_settings::Configured;
 use crate::values::text_forms::{named, shown};
 use crate::values::words::grouped_signed;
 use crate::values::{
     JobsTopic, Networks, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
     TitlePrefixes, day,
 };
+use std::collections::BTreeMap;
 use std::fmt;
 use strum::{EnumString, IntoStaticStr};
 
@@ -41,6 +43,8 @@ pub struct Rules {
     pub sites: SiteMarkRules,
     /// The lists of programs that were made for Hacker News.
     pub hacker_news: HackerNewsRules,
+    /// The settings that administrators may change on the page of the site, as the configuration has them, by their names.
+    pub configured: BTreeMap<&'static str, Configured>,
 }
 
 /// The people who read the site.

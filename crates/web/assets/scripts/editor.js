@@ -69,7 +69,7 @@ const sendFlag = (form) =>
     const { link } = openForm;
     closeForm();
     link.textContent = "flagged";
-    announce(link, "A moderator will look at it.");
+    announce(menuOf(link) ?? link, "A moderator will look at it.");
   });
 
 async function sendInPlace(form, address, done) {
@@ -178,6 +178,9 @@ document.addEventListener("click", (event) => {
   openInPlace(link);
 });
 
+// The menu that a link is in. Comments are in elements that open, too.
+const menuOf = (link) => link.closest("details:is(.menu, .row-tools)");
+
 // Where a form opens: below the text, or below the line of a story.
 function placeOf(link) {
   const item = link.closest("[data-item]");
@@ -201,7 +204,7 @@ async function openInPlace(link) {
   }
   opening.form = form;
   const place = placeOf(link);
-  const menu = link.closest("details");
+  const menu = menuOf(link);
   if (menu) menu.open = false;
   if (link.pathname.startsWith("/editcomment/")) {
     // The form has the text.
@@ -257,15 +260,15 @@ function closeForm() {
   closing.form.remove();
   if (closing.hidden) closing.hidden.hidden = false;
   markDraft(closing.link);
-  (closing.link.closest("details")?.querySelector("summary") ?? closing.link).focus();
+  (menuOf(closing.link)?.querySelector("summary") ?? closing.link).focus();
 }
 
-// Says something beside a link, so that screen readers hear it.
-function announce(link, text) {
+// Says something beside an element, so that screen readers hear it.
+function announce(element, text) {
   const said = document.createElement("span");
   said.className = "hint";
   said.setAttribute("role", "status");
-  link.after(" ", said);
+  element.after(" ", said);
   said.textContent = text;
 }
 

@@ -61,6 +61,7 @@ const SCRIPTS: &str = concat!(
     include_str!("../../assets/scripts/editor.js"),
     include_str!("../../assets/scripts/counters.js"),
     include_str!("../../assets/scripts/passkeys.js"),
+    include_str!("../../assets/scripts/colour.js"),
 );
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");

@@ -6,14 +6,15 @@ use super::vote_buttons::VoteButtons;
 use crate::App;
 use crate::limits::BRAND_CACHE_BYTES;
 use crate::settings::SiteSettings;
-use maud::Markup;
+use maud::{Markup, html};
 use std::sync::OnceLock;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::{Caches, Shared};
+use tidings_domain::cache::Shared;
 use tidings_domain::identity::Identity;
+use tidings_domain::values::site_settings::{ABOUT, ACCENT, CONTACT, DESCRIPTION, NAME, RULES, SiteTexts};
 use tidings_domain::values::{
-    Announcement, Colour, FooterLink, LogoFile, READABLE_CONTRAST, Restriction, SavedReasons, Timestamp,
-    YoungHold,
+    Announcement, Colour, FooterLink, LogoFile, READABLE_CONTRAST, Restriction, Rules, SavedReasons,
+    Timestamp, YoungHold,
 };
 
 /// How much of the accent colour is in the tint of notices, in percent.
@@ -77,6 +78,8 @@ pub struct Brand {
     pub announcement: Announcement,
     /// The reasons that moderators have at hand.
     pub reasons: SavedReasons,
+    /// The settings that administrators have set.
+    pub texts: SiteTexts,
     /// That nobody can sign up, in force or ended.
     stopped: Option<Restriction>,
     /// That the posts of young accounts wait, in force or ended.
@@ -97,24 +100,22 @@ pub struct SharedMarkup {
 tidings_domain::cache_kind! {
     /// The brands of identities, by their ids.
     struct Brands: u64 => Brand, "brands", BRAND_CACHE_BYTES,
-        |_, brand| size_of::<Brand>() + brand.about.len() + brand.rules.len() + brand.colours.len()
+        |_, brand| size_of::<Brand>() + brand.about.len() + brand.rules.len() + brand.texts.bytes() + brand.colours.len()
             + brand.announcement.text_bytes()
             + brand.reasons.text_bytes();
 }
 
 impl Brand {
-    /// The brand of an identity on a site with this configuration.
-    pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
-        let Identity { name, description, accent, logo, about, rules, links, announcement, reasons, .. } =
-            identity;
+    /// The brand of an identity on a site with this configuration and these rules.
+    pub fn new(configured: &SiteSettings, rules: &Rules, identity: &Identity) -> Self {
+        let Identity { texts, logo, links, announcement, reasons, .. } = identity;
         let mut site = configured.clone();
-        if let Some(name) = name {
-            name.as_str().clone_into(&mut site.name);
+        let SiteSettings { name, description, contact, .. } = &mut site;
+        for (field, place) in [(NAME, name), (DESCRIPTION, description), (CONTACT, contact)] {
+            texts.in_force(rules, field).into_iter().for_each(|text| text.clone_into(place));
         }
-        if let Some(description) = description {
-            description.as_str().clone_into(&mut site.description);
-        }
-        let colours = accent.map(colours_of).unwrap_or_default();
+        let text = |field| texts.in_force(rules, field).unwrap_or_default().to_owned();
+        let colours = Colour::parse(&text(ACCENT)).map(colours_of).unwrap_or_default();
         let style = if colours.is_empty() { ASSETS.style.path().to_owned() } else { style_path(&colours) };
         Self {
             site,
@@ -126,8 +127,9 @@ impl Brand {
             reasons: reasons.clone().unwrap_or_default(),
             stopped: identity.signups_stopped.clone(),
             young_held: identity.young_held.clone(),
-            about: about.as_ref().map(ToString::to_string).unwrap_or_default(),
-            rules: rules.as_ref().map(ToString::to_string).unwrap_or_default(),
+            about: text(ABOUT),
+            rules: text(RULES),
+            texts: texts.clone(),
             markup: SharedMarkup::default(),
         }
     }
@@ -143,9 +145,25 @@ impl Brand {
     }
 
     /// The same, from the cache if possible.
-    pub fn of(caches: &Caches, configured: &SiteSettings, identity: &Shared<Identity>) -> Shared<Self> {
-        let (cache, id) = (caches.of::<Brands>(), identity.id());
-        cache.derived(&id).unwrap_or_else(|| cache.insert_derived(id, Self::new(configured, identity)))
+    fn of(app: &App, identity: &Shared<Identity>) -> Shared<Self> {
+        let (cache, id) = (app.site.caches.of::<Brands>(), identity.id());
+        let new = || Self::new(&app.settings.site, &app.site.rules, identity);
+        cache.derived(&id).unwrap_or_else(|| cache.insert_derived(id, new()))
+    }
+}
+
+/// A colour on the pages of both schemes, with its contrast. The script keeps it up to date while a colour is chosen.
+pub fn colour_preview(accent: Colour) -> Markup {
+    html! {
+        @for (name, Scheme { page, .. }) in [("light", &LIGHT), ("dark", &DARK)] {
+            p.hint.colour-preview data-page=(page) {
+                svg width="96" height="32" viewBox="0 0 96 32" aria-hidden="true" {
+                    rect width="96" height="32" rx="6" fill=(page) {}
+                    rect x="12" y="12" width="72" height="8" rx="4" fill=(accent) {}
+                }
+                " Contrast on " (name) " pages: " span data-contrast { (format!("{:.1}", accent.contrast(*page))) } " to 1"
+            }
+        }
     }
 }
 
@@ -162,7 +180,7 @@ impl App {
     /// The site as a visit sees it; see [`Visit::identity`].
     pub async fn brand_for(&self, visit: &mut Visit) -> Shared<Brand> {
         let identity = visit.identity().await;
-        Brand::of(&self.site.caches, &self.settings.site, &identity)
+        Brand::of(self, &identity)
     }
 
     /// The site as it is now, for what has no visit, such as mails. Rounds: at most 1.
@@ -172,7 +190,7 @@ impl App {
 
     /// The site as far as it is known without a read.
     pub fn known_brand(&self) -> Shared<Brand> {
-        Brand::of(&self.site.caches, &self.settings.site, &self.site.known_identity())
+        Brand::of(self, &self.site.known_identity())
     }
 }
 
@@ -223,11 +241,12 @@ mod tests {
     #[test]
     fn what_is_not_changed_comes_from_the_configuration() {
         let configured = settings().site;
-        let brand = Brand::new(&configured, &Identity::default());
+        let brand = Brand::new(&configured, &Rules::default(), &Identity::default());
         assert_eq!(brand.site, configured);
         assert_eq!((brand.style.as_str(), brand.colours.as_str()), (ASSETS.style.path(), ""));
-        let accent = Colour::parse("#aa0000");
-        let brand = Brand::new(&configured, &Identity { accent, ..Identity::default() });
+        let (texts, _) = SiteTexts::parse(|field| if field == ACCENT { "#aa0000" } else { "" });
+        let identity = Identity { texts, ..Identity::default() };
+        let brand = Brand::new(&configured, &Rules::default(), &identity);
         assert_ne!(brand.style, ASSETS.style.path());
         assert!(brand.colours.contains("#aa0000"));
     }

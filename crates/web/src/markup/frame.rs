@@ -16,7 +16,7 @@ use tidings_domain::accounts::visit::{Visit, waiting_rows};
 use tidings_domain::cache::{CacheKind, Caches, Shared};
 use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::values::secrets::random_hex;
-use tidings_domain::values::{Rules, SiteReaders, Timestamp};
+use tidings_domain::values::{AccountRules, Rules, SiteReaders, Timestamp};
 
 /// The id of the form that the buttons of a page's items belong to: votes, hiding, saving.
 pub const ITEMS_FORM: &str = "items";
@@ -121,6 +121,11 @@ impl<'a> Frame<'a> {
     ) -> Self {
         let waiting_rows = waiting_rows(&app.site, viewer);
         Self { waiting_rows, ..Self::new(parts(app), brand, (now, here), viewer) }
+    }
+
+    /// The rules for signing up.
+    pub fn accounts(&self) -> AccountRules {
+        self.brand.texts.accounts(self.rules)
     }
 
     /// The name, the description and the address of the site.

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_head_is_escaped_and_has_whole_addresses_for_others() {
-        let brand = Brand::new(&settings().site, &Identity::default());
+        let brand = Brand::new(&settings().site, &Default::default(), &Identity::default());
         let head = PageHead::of("/news/5").about(PageKind::Article, "A \"<b>\"".to_owned());
         let html = head.render(&brand, "The <i>title</i>", true).into_string();
         for part in [

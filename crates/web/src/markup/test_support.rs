@@ -92,6 +92,6 @@ pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
 pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
     let (settings, rules, caches) = (settings(), Rules::default(), Caches::default());
     let here = LocalPath::parse("/latest/0");
-    let brand = Brand::new(&settings.site, &Identity::default()).into();
+    let brand = Brand::new(&settings.site, &Default::default(), &Identity::default()).into();
     use_frame(&Frame::new((&settings, &rules, &caches), brand, (NOW, &here), viewer))
 }

@@ -36,7 +36,7 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
         return sentence(&stopped.signups_stopped());
     }
-    let who = match rules.accounts.signup {
+    let who = match frame.accounts().signup {
         SignupMode::Open => "Anyone can sign up",
         SignupMode::Invite => "People can sign up if a member invites them",
         SignupMode::Apply => {
@@ -91,7 +91,7 @@ struct RegisterPage<'a> {
 impl RegisterPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         // The first administrator is let in always.
-        let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.rules.accounts.signup };
+        let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.accounts().signup };
         let stopped = frame.brand.signups_stopped(frame.now).filter(|_| !self.facts.is_administrator);
         let content = html! {
             h1 { (HEADING) }
@@ -201,8 +201,8 @@ fn email_field(is_required: bool, applies: bool) -> Markup {
 /// The question of the site, if it has one. An invitation that is typed into the form may take the
 /// place of an answer, so browsers do not demand it.
 fn question(frame: &Frame<'_>) -> Markup {
-    let question = &frame.rules.accounts.signup_question;
-    let field = Field::new("answer", question).exact().with("autocomplete", "off");
+    let question = frame.accounts().signup_question;
+    let field = Field::new("answer", &question).exact().with("autocomplete", "off");
     html! { @if !question.is_empty() { (field.input()) } }
 }
 

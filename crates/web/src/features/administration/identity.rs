@@ -1,11 +1,12 @@
-//! How the site presents itself, for administrators: name, colour, logo, texts, links.
+//! How the site presents itself and who may sign up, for administrators: name, colour, logo, texts, links.
 
 use super::announcement;
 use crate::App;
 use crate::error::{Malformed, RequestError, sentence};
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
-use crate::markup::fields::Field;
+use crate::markup::brand::colour_preview;
+use crate::markup::fields::{Field, select};
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Administrator, Page};
@@ -21,10 +22,13 @@ use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::identity::Identity;
+use tidings_domain::values::site_settings::{
+    ANSWERS, Control, DEFAULT_ACCENT, QUESTION, SITE_SETTINGS, SiteSetting, SiteTexts, given_by,
+};
 use tidings_domain::values::words::grouped;
 use tidings_domain::values::{
     Colour, FooterLink, IdentityError, Logo, LogoError, MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS,
-    MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT, SiteAbout, SiteDescription, SiteName, SiteRules,
+    MAX_SITE_TEXT, Rules,
 };
 
 /// The names of the fields for the links in the footer: label and address of each.
@@ -42,21 +46,18 @@ pub const LINK_FIELDS: [[&str; 2]; MAX_FOOTER_LINKS] = [
 /// The errors, by field.
 pub type FieldErrors = Vec<(&'static str, IdentityError)>;
 
-/// Reads the form: name, description, accent, about, rules, and the links. Missing fields count
-/// as empty, and empty ones as not set.
+/// Reads the form: the settings of the site, and the links. Missing fields count as empty, and empty ones as not set.
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn read_identity(fields: &Fields) -> Result<Identity, FieldErrors> {
-    let mut errors = FieldErrors::new();
-    let mut identity = Identity {
-        name: checked(&mut errors, "name", SiteName::parse(fields.text("name"))),
-        description: checked(&mut errors, "description", SiteDescription::parse(fields.text("description"))),
-        accent: checked(&mut errors, "accent", parse_accent(fields.text("accent"))),
-        about: checked(&mut errors, "about", SiteAbout::parse(fields.text("about"))),
-        rules: checked(&mut errors, "rules", SiteRules::parse(fields.text("rules"))),
-        ..Identity::default()
-    };
+pub fn read_identity(fields: &Fields, rules: &Rules) -> Result<Identity, FieldErrors> {
+    let (texts, mut errors) = SiteTexts::parse(|field| fields.text(field));
+    let is_unanswered =
+        texts.in_force(rules, QUESTION).is_some() && texts.accounts(rules).signup_question.is_empty();
+    if is_unanswered && errors.iter().all(|(field, _)| *field != ANSWERS) {
+        errors.push((ANSWERS, IdentityError::NoAnswer));
+    }
+    let mut identity = Identity { texts, ..Identity::default() };
     for [label, address] in LINK_FIELDS {
         match FooterLink::parse(fields.text(label), fields.text(address)) {
             Ok(link) => identity.links.extend(link),
@@ -66,65 +67,62 @@ pub fn read_identity(fields: &Fields) -> Result<Identity, FieldErrors> {
     if errors.is_empty() { Ok(identity) } else { Err(errors) }
 }
 
-/// The value of a field; an error is noted with the name of the field.
-fn checked<T>(
-    errors: &mut FieldErrors,
-    name: &'static str,
-    parsed: Result<Option<T>, IdentityError>,
-) -> Option<T> {
-    parsed.map_err(|error| errors.push((name, error))).ok().flatten()
-}
-
-fn parse_accent(text: &str) -> Result<Option<Colour>, IdentityError> {
-    match text.trim() {
-        "" => Ok(None),
-        text => Colour::parse(text).map(Some).ok_or(IdentityError::Colour),
-    }
-}
-
 /// The page to return to after a change.
 const ADDRESS: &str = "/admin/site";
 
 /// The form with what is stored.
 fn form(frame: &Frame<'_>, identity: &Identity) -> Markup {
-    let configured = &frame.settings.site;
-    let line = |name, label, placeholder, hint: &str| {
-        let stored = stored(identity, name);
-        let field = Field::new(name, label).value(&stored).with("placeholder", placeholder);
-        field.with("autocomplete", "off").hint(html! { (hint) }).input()
-    };
-    let text = |name, label, hint: &str| {
-        let stored = stored(identity, name);
-        let hint = html! { (hint) " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown." };
-        Field::new(name, label).value(&stored).hint(hint).text_area()
-    };
     html! {
-        form.form method="post" action="/admin/site" {
+        form.form method="post" action=(ADDRESS) {
             (frame.signed_fields())
-            (line("name", "Name", &configured.name, &format!(
-                "Shown on every page, in feeds and in mail. Up to {MAX_SITE_NAME} characters. \
-                 If empty: {}.", configured.name
-            )))
-            (line("description", "Description", &configured.description, &format!(
-                "One sentence for search engines and feeds. Up to {MAX_SITE_DESCRIPTION} characters. \
-                 If empty, the one in the configuration."
-            )))
-            (line("accent", "Accent colour", "#0b6e6a",
-                "# and six hexadecimal digits, such as #0b6e6a. Where text in this colour would be hard \
-                 to read, the nearest readable shade is used. If empty: teal."
-            ))
-            (text("about", "About", "What this site is for and who runs it. Shown on the About page."))
-            (text("rules", "Rules", "What is welcome here and what is not. Shown on the About page."))
+            @for setting in &SITE_SETTINGS { (field(frame, &identity.texts, setting)) }
             (links(identity))
             button.button { "Save" }
         }
     }
 }
 
+/// The field of a setting; for one that the configuration gives, its value and where it comes from.
+fn field(frame: &Frame<'_>, texts: &SiteTexts, setting: &'static SiteSetting) -> Markup {
+    let &SiteSetting { field, label, control, .. } = setting;
+    let configured = frame.rules.configured.get(setting.setting);
+    let default = configured.map_or("", |configured| &*configured.text);
+    let stored = texts.get(field).unwrap_or_default();
+    if let Some(given) = given_by(frame.rules, field) {
+        return html! {
+            div.field {
+                p { (label) ": " strong { @if default.is_empty() { "none" } @else { (default) } } }
+                p.hint {
+                    "Set by " (given) " as " code { (setting.setting) } ", so it can't be changed here."
+                    @if !stored.is_empty() { " The value that is stored, " strong { (stored) } ", is not used." }
+                }
+            }
+        };
+    }
+    let hint = html! {
+        (setting.hint)
+        @if control == Control::Text { " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown." }
+        @if control == Control::Line && !default.is_empty() { " If empty: " (default) "." }
+    };
+    let shown = Field::new(field, label).with("autocomplete", "off");
+    match control {
+        Control::Line => shown.value(stored).with("placeholder", default).hint(hint).input(),
+        Control::Text => shown.value(stored).hint(hint).text_area(),
+        Control::Colour => {
+            let chosen = if stored.is_empty() { DEFAULT_ACCENT } else { stored };
+            let preview = Colour::parse(chosen).map(colour_preview).unwrap_or_default();
+            shown.value(chosen).with("type", "color").hint(hint).after(preview).input()
+        }
+        Control::Choice(options) => {
+            let chosen = if stored.is_empty() { default } else { stored };
+            select(field, label, chosen, options)
+        }
+    }
+}
+
 fn links(identity: &Identity) -> Markup {
-    let field = |name, label: &str| {
-        let stored = stored(identity, name);
-        let field = Field::new(name, label).value(&stored).with("autocomplete", "off");
+    let field = |name, label: &str, value: &str| {
+        let field = Field::new(name, label).value(value).with("autocomplete", "off");
         field.with("aria-describedby", "links-hint").input()
     };
     html! {
@@ -137,8 +135,9 @@ fn links(identity: &Identity) -> Markup {
             }
             @for (number, [label, address]) in (1..).zip(LINK_FIELDS) {
                 div.link-row {
-                    (field(label, &format!("Label of link {number}")))
-                    (field(address, &format!("Address of link {number}")))
+                    @let link = identity.links.get(number - 1);
+                    (field(label, &format!("Label of link {number}"), link.map_or("", FooterLink::label)))
+                    (field(address, &format!("Address of link {number}"), link.map_or("", FooterLink::address)))
                 }
             }
         }
@@ -177,34 +176,16 @@ fn logo(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// How people get accounts. It is set in the configuration.
+/// How people get accounts.
 fn sign_up(frame: &Frame<'_>) -> Markup {
     html! {
         h2 { "Signing up" }
         p { (ways_in(frame)) }
         p.hint {
-            "This comes from the configuration: the settings " code { "accounts.signup" } ", "
-            code { "accounts.confirm_email" } " and " code { "limits.account_creation_seconds" } "."
+            "More about it is in the configuration: " code { "accounts.confirm_email" } " and "
+            code { "limits.account_creation_seconds" } "."
         }
     }
-}
-
-/// The text of a field as it is stored.
-fn stored(identity: &Identity, name: &str) -> String {
-    let link = LINK_FIELDS.iter().zip(&identity.links).find_map(|([label, address], link)| match name {
-        name if name == *label => Some(link.label().to_owned()),
-        name if name == *address => Some(link.address().to_owned()),
-        _ => None,
-    });
-    let text = match name {
-        "name" => identity.name.as_ref().map(ToString::to_string),
-        "description" => identity.description.as_ref().map(ToString::to_string),
-        "accent" => identity.accent.map(|accent| accent.to_string()),
-        "about" => identity.about.as_ref().map(ToString::to_string),
-        "rules" => identity.rules.as_ref().map(ToString::to_string),
-        _ => link,
-    };
-    text.unwrap_or_default()
 }
 
 /// GET /admin/site.
@@ -223,12 +204,12 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Res
     Ok(frame.page("This site", &content))
 }
 
-/// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so
+/// POST /admin/site: the fields of [`SITE_SETTINGS`], `link1_label`, `link1_address` and so
 /// on to 8, apisecret.
 pub async fn change(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     form.user.require_admin()?;
     let wrong = |(name, error): (_, IdentityError)| (name, sentence(&error.to_string()));
-    let identity = read_identity(&form.fields)
+    let identity = read_identity(&form.fields, &app.site.rules)
         .map_err(|errors| RequestError::Fields(errors.into_iter().map(wrong).collect()))?;
     let changing = administration::change_identity(&app.site, &form.user, &identity);
     form.user.once(&app.site, changing).await?;
@@ -292,21 +273,23 @@ mod tests {
     use crate::limits::BODY_BYTES;
     use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     use tidings_domain::values::{
-        MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
+        MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_SIGNUP_ANSWERS, MAX_SIGNUP_QUESTION,
+        MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
     };
 
     fn read(encoded: &str) -> Result<Identity, FieldErrors> {
-        read_identity(&Fields::parse(encoded.as_bytes()).unwrap())
+        read_identity(&Fields::parse(encoded.as_bytes()).unwrap(), &Rules::default())
     }
 
     #[test]
     fn all_mistakes_are_found_at_once() {
-        let errors = read("name=a%00b&accent=red&link2_label=x&link3_address=%2Fabout").unwrap_err();
+        let errors = read("name=a%00b&accent=red&link2_label=x&link3_address=%2Fabout&signup_question=Why")
+            .unwrap_err();
         let names: Vec<&str> = errors.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["name", "accent", "link2_address", "link3_label"]);
+        assert_eq!(names, ["name", "accent", "signup_answers", "link2_address", "link3_label"]);
         assert_eq!(read("").unwrap(), Identity::default());
         let identity = read("name=Gazette&accent=%23AA0000&link8_label=Us&link8_address=%2Fabout").unwrap();
-        assert_eq!((identity.accent, identity.links.len()), (Colour::parse("#aa0000"), 1));
+        assert_eq!((identity.texts.get("accent"), identity.links.len()), (Some("#aa0000"), 1));
     }
 
     #[test]
@@ -315,6 +298,8 @@ mod tests {
         let texts = [
             ("name", MAX_SITE_NAME),
             ("description", MAX_SITE_DESCRIPTION),
+            ("signup_question", MAX_SIGNUP_QUESTION),
+            ("signup_answers", MAX_SIGNUP_ANSWERS),
             ("about", MAX_SITE_TEXT),
             ("rules", MAX_SITE_TEXT),
         ];

@@ -39,7 +39,7 @@ impl FeedSite {
     /// The site of settings that a test has.
     #[cfg(test)]
     pub(super) fn of_settings(site: &SiteSettings) -> Self {
-        let brand = Brand::new(site, &Default::default()).into();
+        let brand = Brand::new(site, &Default::default(), &Default::default()).into();
         Self { brand, tag: TagOrigin::new(site.first_host(), Timestamp(1_000_000)) }
     }
 }
