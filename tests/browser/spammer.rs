@@ -165,8 +165,8 @@ async fn flag_as_spam(browser: &Browser) {
     // The form opens below the story.
     browser.click("main .in-place [name=reason][value=spam]").await;
     browser.press("Flag this story").await;
-    browser.wait_for_text("main .hint[role=status]", "A moderator will look at it.").await;
-    browser.click("main a[href='/flag/story/2']").await;
+    browser.wait_for_text(".lead [role=status]", "A moderator will look at it.").await;
+    browser.enter("main a[href='/flag/story/2']").await;
     browser.wait_for(".notice form[action='/unflag']").await;
 }
 

@@ -133,8 +133,9 @@ async fn a_comment_is_changed_and_another_is_flagged_where_they_stand() {
     // Saved twice, it is shown each time, although the address is the same.
     for text in ["my second", "my third"] {
         browser.click("#comment-3 a[href='/editcomment/1/3']").await;
-        browser.wait_for(TEXT).await.clear().await.unwrap();
-        browser.type_text(text).await;
+        let field = browser.wait_for(TEXT).await;
+        field.clear().await.unwrap();
+        field.send_keys(text).await.unwrap();
         browser.press("Save").await;
         browser.wait_until_gone(IN_PLACE).await;
         browser.wait_for_text("#comment-3 .text", text).await;

@@ -19,7 +19,7 @@ pub struct SiteSetting {
     pub setting: &'static str,
     /// Its name for people.
     pub label: &'static str,
-    /// What it is for, in sentences.
+    /// Its purpose, in sentences.
     pub hint: &'static str,
     /// How it is typed.
     pub control: Control,

@@ -13,7 +13,7 @@ function luminance(colour) {
 accentField?.addEventListener("input", () => {
   for (const preview of document.querySelectorAll("[data-page]")) {
     const [dark, light] = [accentField.value, preview.dataset.page].map(luminance).sort((a, b) => a - b);
-    preview.querySelector("text").setAttribute("fill", accentField.value);
+    preview.querySelector("rect + rect").setAttribute("fill", accentField.value);
     preview.querySelector("[data-contrast]").textContent = ((light + 0.05) / (dark + 0.05)).toFixed(1);
   }
 });

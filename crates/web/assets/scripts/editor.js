@@ -69,7 +69,7 @@ const sendFlag = (form) =>
     const { link } = openForm;
     closeForm();
     link.textContent = "flagged";
-    announce(link, "A moderator will look at it.");
+    announce(menuOf(link) ?? link, "A moderator will look at it.");
   });
 
 async function sendInPlace(form, address, done) {
@@ -263,12 +263,12 @@ function closeForm() {
   (menuOf(closing.link)?.querySelector("summary") ?? closing.link).focus();
 }
 
-// Says something beside a link, so that screen readers hear it.
-function announce(link, text) {
+// Says something beside an element, so that screen readers hear it.
+function announce(element, text) {
   const said = document.createElement("span");
   said.className = "hint";
   said.setAttribute("role", "status");
-  link.after(" ", said);
+  element.after(" ", said);
   said.textContent = text;
 }
 

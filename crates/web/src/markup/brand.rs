@@ -159,7 +159,7 @@ pub fn colour_preview(accent: Colour) -> Markup {
             p.hint.colour-preview data-page=(page) {
                 svg width="96" height="32" viewBox="0 0 96 32" aria-hidden="true" {
                     rect width="96" height="32" rx="6" fill=(page) {}
-                    text x="12" y="21" fill=(accent) { "A link" }
+                    rect x="12" y="12" width="72" height="8" rx="4" fill=(accent) {}
                 }
                 " Contrast on " (name) " pages: " span data-contrast { (format!("{:.1}", accent.contrast(*page))) } " to 1"
             }

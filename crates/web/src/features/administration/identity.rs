@@ -53,7 +53,9 @@ pub type FieldErrors = Vec<(&'static str, IdentityError)>;
 /// Everything that is wrong.
 pub fn read_identity(fields: &Fields, rules: &Rules) -> Result<Identity, FieldErrors> {
     let (texts, mut errors) = SiteTexts::parse(|field| fields.text(field));
-    if texts.in_force(rules, QUESTION).is_some() && texts.accounts(rules).signup_question.is_empty() {
+    let is_unanswered =
+        texts.in_force(rules, QUESTION).is_some() && texts.accounts(rules).signup_question.is_empty();
+    if is_unanswered && errors.iter().all(|(field, _)| *field != ANSWERS) {
         errors.push((ANSWERS, IdentityError::NoAnswer));
     }
     let mut identity = Identity { texts, ..Identity::default() };
