@@ -8,7 +8,7 @@ use tidings_keyspace::Batch;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::mails::send_all;
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::{ReceivedMessage, SmtpServer};
 
 const NEW_PASSWORD: &str = "battery staple";
@@ -20,7 +20,7 @@ async fn change(client: &Client, email: &str, password: &str, current: Option<&s
     client.api_post("/api/updateprofile", &fields).await
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_does(server: Server) {
     let alice = server.register("alice").await;
     ok(change(&alice, "alice@example.org", "", Some(PASSWORD)).await);
@@ -61,7 +61,7 @@ async fn a_wrong_current_password_counts_as_a_failed_login(server: Server) {
     assert!(refused(serde_json::from_slice(&answer.body).unwrap()).contains("Too many failed logins"));
 }
 
-#[each_engine(&[("site.url", "https://news.example.com")])]
+#[in_memory(&[("site.url", "https://news.example.com")])]
 async fn a_new_password_ends_all_sessions_and_opens_a_new_one(server: Server) {
     let alice = server.register("alice").await;
     let elsewhere = server.visitor().log_in("alice", PASSWORD).await;

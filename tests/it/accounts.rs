@@ -21,7 +21,7 @@ async fn try_register(client: &Client, username: &str, password: &str) -> serde_
     client.api_post("/api/create_account", &[("username", username), ("password", password)]).await
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn an_account_is_stored_under_the_documented_keys(server: Server) {
     let alice = server.register("Alice").await;
     let user = server.hash("user:1").await;
@@ -53,7 +53,7 @@ async fn an_account_is_stored_under_the_documented_keys(server: Server) {
     assert_ne!(auth, secret);
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn users_and_news_are_counted_in_strings(server: Server) {
     server.register("alice").await;
     let bob = server.register("bob").await;
@@ -96,7 +96,7 @@ async fn a_username_is_a_letter_then_letters_digits_underscores_or_dashes_2_to_3
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_username_is_unique_without_regard_to_case(server: Server) {
     server.register("Alice").await;
     let before = server.dump().await;
@@ -128,7 +128,7 @@ async fn a_password_has_8_characters_at_least_and_1024_bytes_at_most(server: Ser
     visitor.log_in("bob", &longest).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_first_account_ever_is_the_administrator(server: Server) {
     server.register("alice").await;
     server.register("bob").await;
@@ -136,7 +136,7 @@ async fn the_first_account_ever_is_the_administrator(server: Server) {
     assert_eq!(server.field("user:2", "flags").await.as_deref(), Some(""));
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn new_and_changed_passwords_are_stored_as_argon2id(server: Server) {
     let alice = server.register("alice").await;
     let first = server.field("user:1", "password").await.unwrap();
@@ -199,7 +199,7 @@ async fn behind_a_trusted_proxy_the_client_is_the_rightmost_untrusted_address(se
     server.visitor().forwarded_for("203.0.113.2").register("bob").await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_profile_has_a_text_an_email_address_and_a_password(server: Server) {
     let alice = server.register("alice").await;
     ok(alice.update_profile("I am\r\nAlice <b>", " alice@example.com ", "").await);
@@ -260,7 +260,7 @@ async fn an_hour_of_visiting_earns_one_karma(server: Server) {
     assert_eq!(rewarded, Some(server.now().to_string()));
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_visits_earn_their_karma_once(server: Server) {
     let alice = server.member("alice").await;
@@ -275,7 +275,7 @@ async fn concurrent_visits_earn_their_karma_once(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_profile_change_from_a_session_that_has_ended_changes_nothing(server: Server) {
     let alice = server.register("alice").await;
     // The request has been let in, and then the owner logs out.

@@ -15,7 +15,7 @@ async fn charts(server: &Server) -> String {
     format!("{}{}", page(&alice, today).await.content(), page(&alice, month).await.content())
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn what_happens_is_shown_at_once_and_kept(server: Server) {
     // It is 08:00.
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
@@ -57,7 +57,7 @@ async fn what_happens_is_shown_at_once_and_kept(server: Server) {
     assert!(!charts.contains("09:00: 1 stories"), "{charts}");
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn the_page_takes_the_same_few_rounds_however_much_has_happened(server: Server) {
     let alice = server.register("alice").await;
     let rounds = async || {

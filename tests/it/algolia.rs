@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, ok};
-use crate::server::{START, Server, each_engine, in_memory};
+use crate::server::{START, Server, in_memory};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const ON: [(&str, &str); 2] = [("search.enabled", "true"), ("hacker_news.jobs_topic", "jobs")];
@@ -56,7 +56,7 @@ async fn community(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[each_engine(&ON)]
+#[in_memory(&ON)]
 async fn hits_have_the_fields_of_that_api(server: Server) {
     let visitor = server.visitor();
     community(&server).await;
@@ -143,7 +143,7 @@ async fn hits_have_the_fields_of_that_api(server: Server) {
     );
 }
 
-#[each_engine(&ON)]
+#[in_memory(&ON)]
 async fn tags_filters_and_pages_choose_hits(server: Server) {
     let visitor = server.visitor();
     let (alice, _) = community(&server).await;
@@ -214,7 +214,7 @@ async fn tags_filters_and_pages_choose_hits(server: Server) {
     assert_eq!(by_date("tags=ask_hn").await, Vec::<u64>::new());
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_item_has_all_comments_below_it(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
     let story = alice.submit_link("A link", "http://example.com/").await;

@@ -5,11 +5,11 @@ use serde_json::json;
 use crate::client::{ok, refused};
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 
 const TEXT: &str = "We move to a new server on Sunday";
 
-#[each_engine]
+#[in_memory]
 async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
@@ -50,7 +50,7 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn pinned_stories_lead_the_front_page(server: Server) {
     let alice = server.register("alice").await;
     let mut stories = Vec::new();

@@ -14,7 +14,7 @@ fn check_members(answer: &Value, expected: &[&str]) {
     assert_eq!(members, expected.iter().copied().collect(), "{answer}");
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn every_call_answers_its_documented_members(server: Server) {
     let account = [("username", "alice"), ("password", PASSWORD)];
     let visitor = server.visitor();
@@ -44,7 +44,7 @@ async fn every_call_answers_its_documented_members(server: Server) {
     assert_eq!(alice.api_post("/api/logout", &[]).await, json!({"status": "ok"}));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
     alice.submit_text("Text", "the text").await;
@@ -65,7 +65,7 @@ async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username(server: Serv
     assert_eq!(alice.list("latest").await[0], expected);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("One", "text").await;
@@ -93,7 +93,7 @@ async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies(serv
     assert_eq!(bob.api_get(path).await, thread(Some("down"), Some("up")));
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("One", "text").await;
@@ -111,7 +111,7 @@ async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours(server: Serv
     );
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_name_of_an_account_that_is_gone_is_a_string_too(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     bob.submit_text("One", "text").await;

@@ -3,7 +3,7 @@
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Engine, Server, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
 use reqwest::StatusCode;
@@ -49,7 +49,7 @@ async fn is_seen(client: &Client, username: &str) -> bool {
     seen
 }
 
-#[each_engine(&[APPLY])]
+#[in_memory(&[APPLY])]
 async fn an_application_waits_in_the_queue_and_cannot_log_in(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "Bob").await;
@@ -69,7 +69,7 @@ async fn an_application_waits_in_the_queue_and_cannot_log_in(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[APPLY])]
+#[in_memory(&[APPLY])]
 async fn an_accepted_applicant_logs_in_and_is_a_member_like_others(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "bob").await;
@@ -89,7 +89,7 @@ async fn an_accepted_applicant_logs_in_and_is_a_member_like_others(server: Serve
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[APPLY])]
+#[in_memory(&[APPLY])]
 async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "bob").await;
@@ -110,7 +110,7 @@ async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free(server: Ser
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[APPLY])]
+#[in_memory(&[APPLY])]
 async fn the_public_log_does_not_name_rejected_applicants(server: Server) {
     let alice = server.register("alice").await;
     for name in ["bob", "carol"] {
@@ -137,7 +137,7 @@ async fn the_public_log_does_not_name_rejected_applicants(server: Server) {
     assert_eq!(targets(&visitor).await, ["an applicant"; 3]);
 }
 
-#[each_engine(&[APPLY])]
+#[in_memory(&[APPLY])]
 async fn a_name_that_looks_like_a_rejected_one_is_free_too(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "boIt").await;
@@ -150,7 +150,7 @@ async fn a_name_that_looks_like_a_rejected_one_is_free_too(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[APPLY])]
+#[in_memory(&[APPLY])]
 async fn an_answer_can_be_undone(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "bob").await;

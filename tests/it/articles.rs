@@ -48,7 +48,7 @@ async fn listed(client: &Client, order: &str, page: u64) -> Vec<u64> {
     answer["articles"].as_array().unwrap().iter().map(|article| article["id"].as_u64().unwrap()).collect()
 }
 
-#[each_engine(&[("site.url", "https://news.example")])]
+#[in_memory(&[("site.url", "https://news.example")])]
 async fn a_new_item_is_an_article_with_the_vote_of_its_author(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_link("A link", "https://a.example/?b=1#c").await;
@@ -66,7 +66,7 @@ async fn a_new_item_is_an_article_with_the_vote_of_its_author(server: Server) {
     assert_eq!(server.field("news:1", "topics").await, None);
 }
 
-#[each_engine]
+#[in_memory]
 async fn each_vote_up_counts_once_and_votes_down_do_not(server: Server) {
     let (alice, bob, carol) =
         (server.member("alice").await, server.member("bob").await, server.member("carol").await);
@@ -101,7 +101,7 @@ async fn a_vote_never_lengthens_the_life_of_the_list_of_voters(server: Server) {
     assert_eq!(server.number("article:1", "votes").await, 5);
 }
 
-#[each_engine]
+#[in_memory]
 async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone(server: Server) {
     let (alice, bob, carol) =
         (server.member("alice").await, server.member("bob").await, server.member("carol").await);
@@ -121,7 +121,7 @@ async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone(server: Server)
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_text("One", "text").await;
@@ -138,7 +138,7 @@ async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
     assert!(refused(server.member("carol").await.vote(id, "up").await).contains("deleted"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn items_without_an_article_work_and_get_no_half_of_one(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let ids = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
@@ -159,7 +159,7 @@ async fn items_without_an_article_work_and_get_no_half_of_one(server: Server) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn the_best_are_ordered_by_score_and_the_newest_by_time(server: Server) {
     let users = server.members(4).await;
     let old = users[0].submit_text("Old", "text").await;
@@ -211,7 +211,7 @@ async fn lists_have_25_in_an_answer_and_30_on_a_page_and_end(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn concurrent_votes_and_submissions_count_exactly(server: Server) {
     let users = server.members(12).await;
     let id = users[0].submit_text("One", "text").await;

@@ -35,7 +35,7 @@ async fn delete_comment(author: &Client, id: u64) {
     ok(author.api_post("/api/postcomment", &fields).await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_is_deleted_before_it_is_seen_is_counted_no_more(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("A story", "text").await;
@@ -61,7 +61,7 @@ async fn what_is_deleted_before_it_is_seen_is_counted_no_more(server: Server) {
     assert_eq!(badge(&alice).await, 1);
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_badge_that_another_program_has_reset_does_not_fall_below_zero(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let tweet = bob.tweet("hello @alice").await;
@@ -70,7 +70,7 @@ async fn a_badge_that_another_program_has_reset_does_not_fall_below_zero(server:
     assert_eq!(server.number(&format!("user:{}", alice.user_id), "replies").await, 0);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_mentions_of_a_deactivated_account_are_counted_no_more(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.register("bob").await);
     for number in 0..200 {
@@ -83,7 +83,7 @@ async fn the_mentions_of_a_deactivated_account_are_counted_no_more(server: Serve
     assert_eq!(badge(&alice).await, 0);
 }
 
-#[each_engine(&[("limits.mentions_per_day", "3")])]
+#[in_memory(&[("limits.mentions_per_day", "3")])]
 async fn mentions_notify_so_many_people_a_day(server: Server) {
     let author = server.member("author").await;
     let members = server.members(5).await;
@@ -110,7 +110,7 @@ async fn mentions_notify_so_many_people_a_day(server: Server) {
     assert_eq!(badges().await, [2, 2, 1, 0, 2]);
 }
 
-#[each_engine(&[("limits.mentions_per_day", "5")])]
+#[each_engine("races", &[("limits.mentions_per_day", "5")])]
 async fn concurrent_mentions_notify_no_more_people(server: Server) {
     let author = server.member("author").await;
     let members = server.members(12).await;
@@ -126,7 +126,7 @@ async fn concurrent_mentions_notify_no_more_people(server: Server) {
     assert_eq!(notified, 5);
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn posts_deletions_and_looks_at_the_same_time_leave_an_exact_badge(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("A story", "text").await;

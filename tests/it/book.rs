@@ -166,7 +166,7 @@ async fn write_as_the_book(server: &Server, id: u64, time: &str, link: &str) {
     server.commit(batch).await;
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn an_article_without_a_story_is_listed_also_with_decimals(server: Server) {
     let alice = server.member("alice").await;
     server.set_field("user:1", "flags", "a").await;
@@ -270,7 +270,7 @@ async fn ids_of_stories_and_of_the_books_articles_are_one_sequence() {
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7]);
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn no_counter_that_is_behind_costs_an_article(server: Server) {
     let alice = server.member("alice").await;
     for _ in 0..3 {
@@ -290,7 +290,7 @@ async fn no_counter_that_is_behind_costs_an_article(server: Server) {
     assert_eq!(server.field("article:5", "link").await.as_deref(), Some("http://a.example/"));
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn the_repair_keeps_the_articles_of_other_programs(server: Server) {
     let alice = server.member("alice").await;
     server.set_field("user:1", "flags", "a").await;

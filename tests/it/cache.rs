@@ -90,7 +90,7 @@ async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
     check("a deleted item").await;
 }
 
-#[each_engine]
+#[each_engine("caches")]
 async fn every_action_invalidates_the_cached_responses_it_changes(server: Server) {
     let Community { server, alice, bob } = Community::on(server).await;
     for member in [&alice, &bob] {
@@ -168,7 +168,7 @@ async fn a_user_sees_an_action_on_the_next_page() {
     .await;
 }
 
-#[each_engine]
+#[each_engine("caches")]
 async fn the_mentions_in_a_tweet_follow_the_creation_and_deactivation_of_accounts(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let tweet = alice.tweet("Where is @carol?").await;
@@ -192,7 +192,7 @@ fn text(answer: HttpResponse) -> String {
     String::from_utf8(answer.body).unwrap()
 }
 
-#[each_engine]
+#[each_engine("caches")]
 async fn personal_pages_are_never_shared(server: Server) {
     let Community { server, alice, bob } = Community::on(server).await;
     let visitors = [bob.clone(), server.visitor(), alice.clone(), server.visitor(), bob.clone()];
@@ -218,7 +218,7 @@ async fn personal_pages_are_never_shared(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("caches")]
 async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write(server: Server) {
     let Community { server, bob, .. } = Community::on(server).await;
     let visitor = server.visitor();

@@ -21,7 +21,7 @@ async fn is_hit(server: &Server, client: &Client, path: &str, cache: &'static st
     after.misses == before.misses
 }
 
-#[each_engine]
+#[each_engine("caches")]
 async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others(server: Server) {
     let members = server.members(5).await;
     let [alice, bob, carol, dave, reader] = &members[..] else { unreachable!() };
@@ -43,7 +43,7 @@ async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others(server: Se
     assert!(!is_hit(&server, reader, &thread, "threads").await);
 }
 
-#[each_engine]
+#[each_engine("caches")]
 async fn a_vote_for_an_author_does_not_end_the_cached_threads_that_show_the_name(server: Server) {
     let members = server.members(4).await;
     let [alice, bob, carol, reader] = &members[..] else { unreachable!() };

@@ -78,7 +78,7 @@ async fn listed(client: &Client, topics: &str, page: u64) -> (Vec<u64>, u64) {
     (ids.collect(), answer["count"].as_u64().unwrap())
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn a_thousand_combinations_store_nothing(server: Server) {
     server
         .write(|batch| {
@@ -112,7 +112,7 @@ async fn a_thousand_combinations_store_nothing(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[each_engine("expiry")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn combinations_of_expired_lists_at_once_build_only_lists_of_single_topics(server: Server) {
     server
@@ -180,7 +180,7 @@ async fn the_list_of_any_of_several_topics_ends_after_1000_articles(server: Serv
     assert_eq!(listed(&visitor, "many", 41).await, (vec![1_001], 1_001));
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_articles_in_all_of_several_topics_are_among_the_first_2000_of_the_smallest(server: Server) {
     // The common articles are the first, and those on both sides of the bound.
     let common = [1, 2_000, 2_001];
@@ -210,7 +210,7 @@ async fn the_articles_in_all_of_several_topics_are_among_the_first_2000_of_the_s
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_combination_shows_a_new_and_hides_a_deleted_story_at_once(server: Server) {
     let alice = server.member("alice").await;
     server.set_field("user:1", "flags", "a").await;
@@ -330,7 +330,7 @@ const ODD: [&str; 5] = [
     "/random",
 ];
 
-#[each_engine]
+#[each_engine("keys")]
 async fn visitors_store_nothing_but_lists_of_topics_and_fresh_ranks(server: Server) {
     let Community { server, .. } = Community::on(server).await;
     // Ranks become stale.

@@ -19,7 +19,7 @@ async fn item(server: &Server) -> (u64, Client, Client, Client) {
     (alice.submit_text("One", "text").await, alice, bob, carol)
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn a_comment_is_stored_as_json_in_its_thread_and_voted_up_by_its_author(server: Server) {
     let (news, _, bob, _) = item(&server).await;
     let answer = ok(bob.try_comment(news, None, " Hello\r\n<b>you</b> ").await);
@@ -45,7 +45,7 @@ async fn a_comment_is_stored_as_json_in_its_thread_and_voted_up_by_its_author(se
     assert_eq!(bob.comment(news, "Second").await, 2);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_comment_increments_the_badges_of_the_authors_of_its_parent_and_of_the_story(server: Server) {
     let (news, alice, bob, carol) = item(&server).await;
     let first = alice.comment(news, "First").await;
@@ -108,7 +108,7 @@ async fn a_comment_edit_window_of_0_means_no_limit(server: Server) {
     ok(bob.edit_comment(news, id, "").await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_empty_text_deletes_a_comment_and_deleting_twice_changes_nothing(server: Server) {
     let (news, alice, bob, _) = item(&server).await;
     let id = bob.comment(news, "Secret body").await;
@@ -138,7 +138,7 @@ async fn others_may_not_delete_a_comment_but_administrators_may_at_any_time(serv
     assert_eq!(server.number("news:1", "comments").await, 0);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_counter_of_comments_never_goes_below_zero(server: Server) {
     let (news, _, bob, _) = item(&server).await;
     let id = bob.comment(news, "One").await;
@@ -147,7 +147,7 @@ async fn the_counter_of_comments_never_goes_below_zero(server: Server) {
     assert_eq!(server.number("news:1", "comments").await, 0);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_deleted_comment_shows_only_above_answers_and_never_its_body(server: Server) {
     let (news, alice, bob, carol) = item(&server).await;
     let top = bob.comment(news, "secret top").await;
@@ -165,7 +165,7 @@ async fn a_deleted_comment_shows_only_above_answers_and_never_its_body(server: S
     assert_eq!(bob.thread(news).await, [Value::Null; 0]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_user_has_one_vote_on_a_comment_and_it_moves_no_karma(server: Server) {
     let (news, alice, bob, carol) = item(&server).await;
     let id = bob.comment(news, "One").await;
@@ -195,7 +195,7 @@ fn shape(comments: &Value) -> Value {
     comments.iter().map(|comment| json!([comment["id"], shape(&comment["replies"])])).collect()
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn siblings_come_by_votes_up_minus_down_and_newer_first_on_a_tie(server: Server) {
     let (news, alice, bob, carol) = item(&server).await;
     for (number, text) in ["One", "Two", "Three", "Four"].into_iter().enumerate() {

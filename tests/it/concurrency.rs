@@ -41,7 +41,7 @@ fn count_ok(answers: &[Value]) -> usize {
     answers.iter().filter(|answer| answer["status"] == "ok").count()
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_64_clients_that_register_the_same_name_one_succeeds_and_is_the_administrator(server: Server) {
     let crowd = vec![server.visitor(); CROWD];
@@ -60,7 +60,7 @@ async fn of_64_clients_that_register_the_same_name_one_succeeds_and_is_the_admin
     assert!(server.visitor().log_in("alice", PASSWORD).await.is_logged_in().await);
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_64_first_accounts_created_at_once_exactly_one_is_the_administrator(server: Server) {
     let tasks = (0..CROWD).map(|number| {
@@ -79,7 +79,7 @@ async fn of_64_first_accounts_created_at_once_exactly_one_is_the_administrator(s
     assert_eq!(server.string("users.count").await, Some(CROWD.to_string()));
 }
 
-#[each_engine(&[("limits.account_creation_seconds", "54000")])]
+#[each_engine("races", &[("limits.account_creation_seconds", "54000")])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_address_creates_one_account_however_many_it_asks_for_at_once(server: Server) {
     let tasks = (0..16).map(|number| {
@@ -94,7 +94,7 @@ async fn one_address_creates_one_account_however_many_it_asks_for_at_once(server
     assert_eq!(server.dump().await.keys().filter(|key| key.starts_with("username.to.id:")).count(), 1);
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_submitted_by_64_clients_at_once_is_inserted_once_and_all_get_its_id(server: Server) {
     let crowd = server.members(CROWD).await;
@@ -116,7 +116,7 @@ async fn a_url_submitted_by_64_clients_at_once_is_inserted_once_and_all_get_its_
     check_counters(&server).await;
 }
 
-#[each_engine(&[("limits.submission_seconds", "900")])]
+#[each_engine("races", &[("limits.submission_seconds", "900")])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_submits_once_however_often_they_click(server: Server) {
     server.member("administrator").await;
@@ -127,7 +127,7 @@ async fn a_user_submits_once_however_often_they_click(server: Server) {
     assert_eq!(server.ids("user.posted:2").await.len(), 1);
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_64_concurrent_votes_of_one_user_on_a_story_one_counts(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
@@ -148,7 +148,7 @@ async fn of_64_concurrent_votes_of_one_user_on_a_story_one_counts(server: Server
     check_counters(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_votes_never_spend_more_karma_than_there_is(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
@@ -167,7 +167,7 @@ async fn concurrent_votes_never_spend_more_karma_than_there_is(server: Server) {
     check_counters(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_votes_of_200_users_on_a_comment_all_count(server: Server) {
     let author = server.member("author").await;
@@ -184,7 +184,7 @@ async fn concurrent_votes_of_200_users_on_a_comment_all_count(server: Server) {
     check_counters(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_votes_of_200_users_on_a_story_all_count(server: Server) {
     let author = server.member("author").await;
@@ -197,7 +197,7 @@ async fn concurrent_votes_of_200_users_on_a_story_all_count(server: Server) {
     check_counters(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_comments_are_all_stored_and_counted(server: Server) {
     let crowd = server.members(CROWD).await;
@@ -218,7 +218,7 @@ async fn concurrent_comments_are_all_stored_and_counted(server: Server) {
     check_counters(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_comment_deleted_many_times_at_once_is_counted_once(server: Server) {
     let bob = server.member("bob").await;
@@ -234,7 +234,7 @@ async fn a_comment_deleted_many_times_at_once_is_counted_once(server: Server) {
     assert_eq!(server.number("news:1", "comments").await, 1);
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn votes_and_comments_that_race_with_a_deletion_leave_no_trace_behind_it(server: Server) {
     let crowd = server.members(32).await;

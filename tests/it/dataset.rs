@@ -8,7 +8,7 @@ use crate::client::ok;
 use crate::consistency;
 use crate::server::{Server, each_engine};
 
-#[each_engine]
+#[each_engine("check")]
 async fn the_dataset_of_the_benches_is_a_valid_site(server: Server) {
     let plan = Plan::new(Size::small(), server.app.now());
     bench_dataset::write(server.store(), &plan).await;

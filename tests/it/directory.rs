@@ -8,7 +8,7 @@ use tidings_domain::values::MAX_NOTES;
 use crate::client::{Client, ok, refused};
 use crate::commands::Place;
 use crate::pages::page;
-use crate::server::{Batch, Server, each_engine};
+use crate::server::{Batch, Server, in_memory};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const SEARCHED: [(&str, &str); 3] = [("search.enabled", "true"), ("trust.days", "7"), ("trust.karma", "10")];
@@ -58,7 +58,7 @@ async fn people(server: &Server) -> [Client; 2] {
     [alice, moderator]
 }
 
-#[each_engine(&SEARCHED)]
+#[in_memory(&SEARCHED)]
 async fn moderators_find_people_by_what_is_true_of_them(server: Server) {
     let [alice, moderator] = people(&server).await;
     finds(&moderator, "", &["dora", "carl", "bella", "bob", "mod", "alice"]).await;
@@ -107,7 +107,7 @@ async fn moderators_find_people_by_what_is_true_of_them(server: Server) {
     refused(member.api_get("/api/moderate/people").await);
 }
 
-#[each_engine(&[("web.trusted_proxies", "127.0.0.1")])]
+#[in_memory(&[("web.trusted_proxies", "127.0.0.1")])]
 async fn without_search_there_are_the_newest_whole_names_and_networks(server: Server) {
     let [alice, moderator] = people(&server).await;
     for (name, address) in [("bob", "192.0.2.1"), ("carl", "192.0.2.77"), ("dora", "198.51.100.1")] {
@@ -139,7 +139,7 @@ async fn without_search_there_are_the_newest_whole_names_and_networks(server: Se
     finds(&moderator, &format!("network={tag}"), &[]).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn one_reason_for_several_people(server: Server) {
     let [alice, moderator] = people(&server).await;
     let carl = server.client_of(5).await;
@@ -182,7 +182,7 @@ fn form_of(page: &crate::html::Page) -> crate::html::Form {
     page.forms().into_iter().find(|form| form.is_post && form.action == "/people").unwrap()
 }
 
-#[each_engine(&[("web.trusted_proxies", "127.0.0.1")])]
+#[in_memory(&[("web.trusted_proxies", "127.0.0.1")])]
 async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server) {
     let [alice, moderator] = people(&server).await;
     // As an import has written it.
@@ -225,7 +225,7 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server
     assert_eq!(notes, 3);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_repeat_after_a_failure_half_way_does_the_rest(server: Server) {
     let [_, moderator] = people(&server).await;
     // The second person has as many notes as there may be.

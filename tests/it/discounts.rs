@@ -7,7 +7,7 @@ use tidings_keyspace as keyspace;
 use crate::client::{Client, ok, refused};
 use crate::consistency::{self, Dump};
 use crate::removals::{act, assert_same, people, state, try_act, undo};
-use crate::server::{Server, each_engine};
+use crate::server::{Server, in_memory};
 use crate::story_moderation;
 
 /// Sets up the site of the tests: two stories of bob, one that is removed, one that is deleted, and
@@ -68,7 +68,7 @@ async fn shown(server: &Server) -> Dump {
     figures
 }
 
-#[each_engine]
+#[in_memory]
 async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back(server: Server) {
     let without = Server::start(crate::server::Engine::Memory, &[]).await;
     play(&without, false).await;
@@ -103,7 +103,7 @@ async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back(server:
     drop(dave);
 }
 
-#[each_engine]
+#[in_memory]
 async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     for person in [&carol, &dave] {
@@ -154,7 +154,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_opposite_decision_turns_the_job_round(server: Server) {
     let [alice, bob, _, dave] = people(&server).await;
     server.set_karma(&dave, 10_000).await;

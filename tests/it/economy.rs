@@ -6,7 +6,7 @@ use tidings_keyspace::{Batch, Store, StoreOptions};
 
 use crate::client::Client;
 use crate::program::{Program, serve_existing_command};
-use crate::server::{Server, each_engine};
+use crate::server::{Server, in_memory};
 
 const FREE: [(&str, &str); 2] = [("karma.economy", "free"), ("karma.visit_seconds", "0")];
 
@@ -26,7 +26,7 @@ async fn vote(client: &Client, on: &str, vote: &str) -> Result<(), String> {
     if answer["status"] == "ok" { Ok(()) } else { Err(answer["error"].as_str().unwrap().to_owned()) }
 }
 
-#[each_engine(&FREE)]
+#[in_memory(&FREE)]
 async fn votes_up_are_free_and_give_karma_on_stories_and_comments(server: Server) {
     let [alice, bob, _] = &community(&server).await;
     let before = server.karma(alice).await;
@@ -39,7 +39,7 @@ async fn votes_up_are_free_and_give_karma_on_stories_and_comments(server: Server
     }
 }
 
-#[each_engine(&FREE)]
+#[in_memory(&FREE)]
 async fn a_vote_down_needs_30_costs_1_and_comes_back_exactly(server: Server) {
     let [alice, bob, _] = &community(&server).await;
     let before = server.karma(alice).await;
@@ -55,7 +55,7 @@ async fn a_vote_down_needs_30_costs_1_and_comes_back_exactly(server: Server) {
     }
 }
 
-#[each_engine(&FREE)]
+#[in_memory(&FREE)]
 async fn moderators_need_no_karma_and_never_fall_below_zero(server: Server) {
     let [_, _, carol] = &community(&server).await;
     server.set_field(&format!("user:{}", carol.user_id), "flags", "m").await;

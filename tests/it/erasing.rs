@@ -13,7 +13,7 @@ use crate::commands::{Place, start, visitor};
 use crate::night::text_of;
 use crate::pages::page;
 use crate::program::Program;
-use crate::server::{Batch, Server, each_engine};
+use crate::server::{Batch, Server, each_engine, in_memory};
 use crate::two_viewers;
 
 /// A word that only what is to be erased has.
@@ -111,7 +111,7 @@ impl Written {
     }
 }
 
-#[each_engine(&SEARCH)]
+#[each_engine("keys", &SEARCH)]
 async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) {
     let alice = server.register("alice").await;
     let [bob, carol] = [server.member("bob").await, server.member("carol").await];
@@ -162,7 +162,7 @@ async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) 
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_is_withheld_can_be_erased_too(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
@@ -202,7 +202,7 @@ async fn what_is_withheld_can_be_erased_too(server: Server) {
     assert!(text_of(&server.visitor().get(&format!("/news/{story}")).await).contains("[erased]"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn who_leaves_can_have_everything_erased(server: Server) {
     let alice = server.register("alice").await;
     let [bob, carol] = [registered(&server).await, server.member("carol").await];
@@ -339,7 +339,7 @@ async fn ways_left(server: &Server) -> Vec<String> {
 
 const APPLY: [(&str, &str); 2] = [("accounts.signup", "apply"), ("search.enabled", "true")];
 
-#[each_engine(&APPLY)]
+#[in_memory(&APPLY)]
 async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave(server: Server) {
     let alice = server.register("alice").await;
     let [bob, carol] = accepted(&server, &alice).await;
@@ -390,7 +390,7 @@ async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave(ser
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine(&APPLY)]
+#[each_engine("other versions", &APPLY)]
 async fn a_store_of_before_gets_the_lists_that_an_erasure_reads(server: Server) {
     let alice = server.register("alice").await;
     let [bob, carol] = accepted(&server, &alice).await;
@@ -418,7 +418,7 @@ async fn a_store_of_before_gets_the_lists_that_an_erasure_reads(server: Server) 
     assert_eq!(before, after);
 }
 
-#[each_engine]
+#[in_memory]
 async fn who_leaves_and_keeps_the_posts_leaves_no_removed_profile_and_no_waiting_tweet(server: Server) {
     let alice = server.register("alice").await;
     let bob = registered(&server).await;
@@ -439,7 +439,7 @@ async fn who_leaves_and_keeps_the_posts_leaves_no_removed_profile_and_no_waiting
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn nothing_is_approved_while_its_author_has_it_erased(server: Server) {
     let alice = server.register("alice").await;
     let bob = registered(&server).await;
@@ -461,7 +461,7 @@ async fn nothing_is_approved_while_its_author_has_it_erased(server: Server) {
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_rejection_that_was_undone_erases_nothing(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
@@ -493,7 +493,7 @@ async fn a_rejection_that_was_undone_erases_nothing(server: Server) {
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year(server: Server) {
     let alice = server.register("alice").await;
     let bob = registered(&server).await;

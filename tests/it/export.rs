@@ -143,7 +143,7 @@ fn gone_story(exported: &Exported) -> u64 {
     deleted["id"].as_u64().unwrap()
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted(server: Server) {
     let (alice, exported) = alice_with_everything(&server).await;
     let account = &exported.data["account"];
@@ -241,7 +241,7 @@ async fn check_no_secret(server: &Server, alice: &Client, text: &str) {
     assert!(!text.contains("bob@private.example") && !text.contains("What bob wrote"), "{text}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn only_the_owner_gets_an_export(server: Server) {
     let [alice, bob, _] = three(&server).await;
     alice.submit_text("Of alice", "text").await;
@@ -288,7 +288,7 @@ async fn what_people_wrote_is_text_in_the_page(server: Server) {
     }
 }
 
-#[each_engine(&[("rates.read_per_address", "1000/1m")])]
+#[in_memory(&[("rates.read_per_address", "1000/1m")])]
 async fn an_account_exports_three_times_an_hour(server: Server) {
     let [admin, bob, carol] = three(&server).await;
     for _ in 0..3 {
@@ -424,7 +424,7 @@ async fn a_long_list_is_cut_and_the_export_says_so(server: Server) {
     assert!(exported.page.contains("10 entries are left out"));
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn an_export_takes_no_round_for_each_entry(server: Server) {
     let [alice, bob, _] = three(&server).await;
     server.set_karma(&alice, 1_000).await;

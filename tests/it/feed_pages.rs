@@ -12,7 +12,7 @@ use crate::client::{Client, HttpResponse, ok};
 use crate::community::Community;
 use crate::pages::page;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Engine, Server, in_memory};
 
 const SITE: (&str, &str) = ("site.url", "https://news.example.com");
 const HERE: &str = "https://news.example.com";
@@ -249,7 +249,7 @@ async fn edits_and_removals_are_changes_of_the_entry_and_of_its_feeds() {
     }
 }
 
-#[each_engine(&[SITE])]
+#[in_memory(&[SITE])]
 async fn the_pages_of_a_feed_have_each_entry_once(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..130 {

@@ -8,7 +8,7 @@ use crate::client::{Client, ok};
 use crate::community::Community;
 use crate::live::Events;
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Batch, Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::two_viewers::addresses;
 use serde_json::Value;
@@ -694,7 +694,7 @@ async fn streams_are_told_nothing_of_what_is_gone(server: Server) {
     }
 }
 
-#[each_engine(&[("timelines.pull_limit", "0")])]
+#[in_memory(&[("timelines.pull_limit", "0")])]
 async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
     let fields = [("about", ""), ("fullname", "Robert van Dijk"), ("email", "")];
@@ -820,7 +820,7 @@ async fn leaves_no_trace(site: &GoneSite) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_highest_number_is_that_of_the_last_item_that_a_visitor_can_see(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
     let highest = async || server.visitor().get("/v0/maxitem.json").await.json().as_u64().unwrap();

@@ -64,7 +64,7 @@ async fn on_a_loopback_address_the_first_account_of_this_machine_is_the_administ
     }
 }
 
-#[each_engine(&[PUBLIC])]
+#[in_memory(&[PUBLIC])]
 async fn the_link_stays_valid_until_it_is_used(server: Server) {
     let first = token(&server).await;
     server.register("bob").await;
@@ -117,7 +117,7 @@ async fn a_visitor_follows_the_link_to_the_sign_up() {
     }
 }
 
-#[each_engine(&[PUBLIC])]
+#[in_memory(&[PUBLIC])]
 async fn a_member_confirms_and_is_the_administrator(server: Server) {
     let link = link(&server).await.unwrap();
     let (bob, carol) = (server.register("bob").await, server.register("carol").await);
@@ -137,7 +137,7 @@ async fn a_member_confirms_and_is_the_administrator(server: Server) {
     assert!(!is_administrator(&server, 2).await);
 }
 
-#[each_engine(&[PUBLIC])]
+#[each_engine("races", &[PUBLIC])]
 async fn of_many_who_use_the_link_at_once_one_becomes_the_administrator(server: Server) {
     let token = token(&server).await;
     let names: Vec<String> = (0..8).map(|number| format!("member-{number}")).collect();

@@ -87,7 +87,7 @@ async fn the_queue_says_since_when_a_post_is_hidden_and_not_when_it_was_last_fla
     assert!(!shown.content().contains("just now"), "{}", shown.content());
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_enough_flags_have_hidden_stays_hidden_until_somebody_looks_even_without_them(server: Server) {
     let (_, moderator, _, readers) = community(&server).await;
     for thing in THINGS {
@@ -171,7 +171,7 @@ fn reader_flags(dump: &std::collections::BTreeMap<String, tidings_keyspace::Valu
     dump.keys().filter(is_about).cloned().collect()
 }
 
-#[each_engine(AT_TWO)]
+#[in_memory(AT_TWO)]
 async fn a_decision_to_keep_can_be_taken_back_exactly(server: Server) {
     let (_, moderator, _, readers) = community(&server).await;
     for thing in THINGS {
@@ -224,7 +224,7 @@ async fn flags_that_were_rejected_weigh_less_afterwards(server: Server) {
     assert_eq!(server.field("news:3", "withheld").await.as_deref(), Some("flagged:"));
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn two_moderators_on_the_same_row_do_not_act_twice(server: Server) {
     let (alice, moderator, _, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
@@ -283,7 +283,7 @@ async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back(s
     assert_eq!(server.hash("flags:story:1").await, before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_worst_comes_first_and_parts_of_the_queue_fit_together(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     for number in 0..5 {
@@ -465,7 +465,7 @@ async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
     server.store().rounds() - before
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn the_queue_takes_the_same_few_rounds_however_long_it_is(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
@@ -513,7 +513,7 @@ async fn flagged_state(server: &Server) -> Vec<String> {
     state
 }
 
-#[each_engine(AT_TWO)]
+#[in_memory(AT_TWO)]
 async fn a_removal_upholds_the_flags_and_restoring_brings_them_back(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     let other = bob.submit_text("Another", "text").await.to_string();
@@ -561,7 +561,7 @@ async fn moderators_decide_on_the_page_alone_and_undo(server: Server) {
     assert_eq!(rows(&moderator).await, ["story:1"]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_its_author_deletes_after_it_was_flagged_stays_in_the_queue_and_is_decided(server: Server) {
     let (alice, _, bob, readers) = community(&server).await;
     let things: [Thing<'_>; 3] = [("comment", "1-1"), ("tweet", "2"), STORY];

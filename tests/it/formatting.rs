@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::client::{ok, refused};
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 
 const TEXT: &str =
     "A *new* [page](https://example.com/a), says @bob:\n\n> `x < y`\n> <b>&amp;</b>\n\n- one\n- two";
@@ -27,7 +27,7 @@ fn check_formatted(page: &Page, times: usize) {
     );
 }
 
-#[each_engine(&[("site.url", "https://news.example.com")])]
+#[in_memory(&[("site.url", "https://news.example.com")])]
 async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("A story", TEXT).await;

@@ -33,7 +33,7 @@ async fn withhold_comment(server: &Server, story: u64, comment: u64, state: &str
     server.set_field(&thread, &field, &stored.to_string()).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn items_have_the_fields_of_that_api_and_no_others(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let link = alice.submit_link("A link & more", "http://example.com/a?b=1&c=2").await;
@@ -80,7 +80,7 @@ async fn items_have_the_fields_of_that_api_and_no_others(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_is_gone_says_so_and_what_waits_is_nothing(server: Server) {
     let moderator = server.register("alice").await;
     let bob = server.member("bob").await;
@@ -149,7 +149,7 @@ async fn what_is_gone_says_so_and_what_waits_is_nothing(server: Server) {
     assert_eq!((item(&bob, 1).await, item(&bob, 8).await), (Value::Null, Value::Null));
 }
 
-#[each_engine]
+#[in_memory]
 async fn people_have_karma_and_the_numbers_of_what_they_posted(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
     let story = bob.submit_text("A story", "text").await;
@@ -245,7 +245,7 @@ async fn a_list_has_500_stories_and_one_of_a_kind_200(server: Server) {
     assert!(server.store().rounds() - before <= 1);
 }
 
-#[each_engine]
+#[in_memory]
 async fn updates_are_what_changed_last(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
     let story = bob.submit_text("A story", "text").await;
@@ -334,7 +334,7 @@ impl Events {
     }
 }
 
-#[each_engine]
+#[each_engine("change feed")]
 async fn a_stream_tells_what_is_there_and_when_it_changes(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A story", "text").await;

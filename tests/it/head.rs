@@ -9,7 +9,7 @@ use crate::client::{Client, ok};
 use crate::community::PAGES;
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Batch, Server, each_engine, in_memory};
+use crate::server::{Batch, Server, in_memory};
 
 const SITE: &str = "https://news.example.com";
 
@@ -50,7 +50,7 @@ async fn site(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[each_engine(&[("site.url", SITE), ("site.description", "What we \"read\"")])]
+#[in_memory(&[("site.url", SITE), ("site.description", "What we \"read\"")])]
 async fn pages_say_what_they_are_about(server: Server) {
     let (alice, bob) = site(&server).await;
     let visitor = server.visitor();
@@ -149,7 +149,7 @@ async fn addresses(client: &Client, path: &str) -> Vec<String> {
     locations.map(|node| node.text().unwrap().to_owned()).collect()
 }
 
-#[each_engine(&[("site.url", SITE)])]
+#[in_memory(&[("site.url", SITE)])]
 async fn the_sitemap_has_every_story_once(server: Server) {
     let visitor = server.visitor();
     let part = |number: u64| format!("{SITE}/sitemap/{number}");

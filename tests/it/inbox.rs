@@ -66,7 +66,7 @@ async fn deactivate(user: &Client) {
     assert!(answer.status.is_success() || answer.status.is_redirection(), "{answer:?}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn marking_all_as_read_stops_at_the_newest_entry_that_was_shown(server: Server) {
     let [alice, bob, _] = three(&server).await;
     for number in 1..=3 {
@@ -115,7 +115,7 @@ async fn an_entry_that_arrives_in_a_full_inbox_stays_unread_when_older_ones_are_
     assert_eq!(server.sorted(&format!("user:{user}:unread")).await.len(), 1);
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn an_inbox_has_replies_mentions_and_followers_with_what_they_are_about(server: Server) {
     let [alice, bob, carol] = three(&server).await;
     let news = alice.submit_text("A story", "text").await;
@@ -167,7 +167,7 @@ async fn an_inbox_has_replies_mentions_and_followers_with_what_they_are_about(se
     assert_eq!(refused(server.visitor().api_get("/api/inbox").await), "You must be logged in.");
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_subscriber_is_told_of_each_comment_once_and_whoever_leaves_of_none(server: Server) {
     let [alice, bob, carol] = three(&server).await;
     let news = alice.submit_text("A story", "text").await;
@@ -207,7 +207,7 @@ async fn a_subscriber_is_told_of_each_comment_once_and_whoever_leaves_of_none(se
     unsubscribe(&alice, news).await;
 }
 
-#[each_engine(&[("limits.mentions_per_day", "3")])]
+#[in_memory(&[("limits.mentions_per_day", "3")])]
 async fn mentions_in_comments_notify_on_posting_and_editing_so_many_people_a_day(server: Server) {
     let [alice, bob, carol] = three(&server).await;
     let members = server.members(2).await;
@@ -241,7 +241,7 @@ async fn mentions_in_comments_notify_on_posting_and_editing_so_many_people_a_day
     assert_eq!(badge(&carol).await, 1);
 }
 
-#[each_engine(&[ ("rates.comment_per_account", "3/10m"), ("rates.comment_per_address", "100/10m"), ("rates.new_account_share", "1"), ])]
+#[in_memory(&[ ("rates.comment_per_account", "3/10m"), ("rates.comment_per_address", "100/10m"), ("rates.new_account_share", "1"), ])]
 async fn telling_more_people_by_edits_counts_as_commenting(server: Server) {
     let [alice, bob, _] = three(&server).await;
     alice.submit_text("A story", "text").await;
@@ -258,7 +258,7 @@ async fn telling_more_people_by_edits_counts_as_commenting(server: Server) {
     ok(alice.edit_comment(1, comment, "Hello again").await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_follower_is_told_once_a_day_and_leaves_with_the_follow(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let unfollow = async || ok(bob.api_post("/api/unfollow", &[("username", "alice")]).await);
@@ -294,7 +294,7 @@ async fn a_follower_is_told_once_a_day_and_leaves_with_the_follow(server: Server
     assert_eq!((ids(&alice).await.len(), badge(&alice).await), (0, 0));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_inbox_keeps_the_newest_1000_entries_and_an_exact_badge(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let news = alice.submit_text("A story", "text").await;
@@ -325,7 +325,7 @@ async fn an_inbox_keeps_the_newest_1000_entries_and_an_exact_badge(server: Serve
     assert_eq!((last.len(), &last[999]["id"]), (1_000, &"reply:1-104".into()));
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn what_earlier_versions_and_lamer_news_have_counted_can_be_read(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let news = alice.submit_text("A story", "text").await;
@@ -356,7 +356,7 @@ async fn what_earlier_versions_and_lamer_news_have_counted_can_be_read(server: S
     assert_eq!(badge(&alice).await, 1);
 }
 
-#[each_engine]
+#[in_memory]
 async fn many_subscribers_are_told_in_the_background_and_forget_what_is_deleted(server: Server) {
     let author = server.member("author").await;
     let members = server.members(60).await;
@@ -391,7 +391,7 @@ async fn many_subscribers_are_told_in_the_background_and_forget_what_is_deleted(
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn more_subscriptions_than_allowed_end_the_oldest(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let news = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
@@ -410,7 +410,7 @@ async fn more_subscriptions_than_allowed_end_the_oldest(server: Server) {
     assert_eq!(ids(&bob).await, ["reply:2-1*"]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_message_of_a_moderator_has_a_text_of_its_own(server: Server) {
     let [alice, ..] = three(&server).await;
     for text in ["Please use a title that says more.", "Thank you."] {
@@ -512,7 +512,7 @@ fn check_gone(answer: &HttpResponse) {
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
 }
 
-#[each_engine(&[("site.url", "https://news.example.com")])]
+#[in_memory(&[("site.url", "https://news.example.com")])]
 async fn the_feed_of_an_inbox_has_a_private_address_that_can_be_replaced(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let news = alice.submit_text("A story & more", "text").await;
@@ -563,7 +563,7 @@ async fn the_feed_of_an_inbox_has_a_private_address_that_can_be_replaced(server:
     check_gone(&visitor.get(&address).await);
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn an_inbox_takes_the_same_few_rounds_however_full_it_is(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let news = alice.submit_text("A story", "text").await;

@@ -9,7 +9,7 @@ use tidings_domain::values::UserId;
 use crate::client::{Client, ok};
 use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 
 async fn entries(user: &Client) -> Vec<Value> {
     ok(user.api_get("/api/inbox").await)["entries"].as_array().unwrap().clone()
@@ -51,7 +51,7 @@ fn rows(page: &Page) -> Vec<String> {
         .collect()
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_page_that_a_row_leads_to_reads_its_entries(server: Server) {
     let [alice, bob, carol] =
         [server.member("alice").await, server.member("bob").await, server.member("carol").await];
@@ -117,7 +117,7 @@ async fn an_entry_is_answered_where_it_is(server: Server) {
     assert!(page(&alice, "/inbox").await.forms().iter().all(|form| form.action != "/postcomment"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn followers_one_after_the_other_are_one_row(server: Server) {
     let alice = server.member("alice").await;
     let others = server.members(6).await;
@@ -144,7 +144,7 @@ async fn followers_one_after_the_other_are_one_row(server: Server) {
     open(&server, &alice, "/@alice/followers", &["mention:tweet:1"]).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn marking_everything_as_read_can_be_undone_for_what_was_not_read_otherwise(server: Server) {
     let [alice, bob] = [server.member("alice").await, server.member("bob").await];
     for number in 1..=4 {

@@ -80,7 +80,7 @@ async fn banning_somebody_offers_to_look_at_whom_they_invited() {
     }
 }
 
-#[each_engine(&[BY_INVITATION])]
+#[each_engine("races", &[BY_INVITATION])]
 async fn of_concurrent_uses_of_one_invitation_one_succeeds(server: Server) {
     let alice = server.register("alice").await;
     let code = invite(&alice).await;

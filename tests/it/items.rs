@@ -5,7 +5,7 @@ use tidings_domain::{keys, migrations};
 use crate::client::{Client, ok};
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
-use crate::server::{Batch, Server, each_engine};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// The items of a store with their numbers, in the order of the numbers.
 async fn items(server: &Server) -> Vec<(String, u64)> {
@@ -29,7 +29,7 @@ async fn comments(client: &Client, path: &str) -> Vec<String> {
     listed(&page(client, path).await)
 }
 
-#[each_engine]
+#[in_memory]
 async fn stories_and_comments_have_one_sequence_of_numbers(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let story = alice.submit_text("First", "text").await;
@@ -56,7 +56,7 @@ async fn stories_and_comments_have_one_sequence_of_numbers(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_store_from_before_gets_its_numbers_in_the_order_of_time(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let story = alice.submit_text("First", "text").await;
@@ -89,7 +89,7 @@ async fn a_store_from_before_gets_its_numbers_in_the_order_of_time(server: Serve
     assert_eq!(items(&server).await.pop(), Some(("news:3".to_owned(), 5)));
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_newest_comments_of_the_site_are_listed_as_their_reader_may_see_them(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let story = alice.submit_text("A story", "text").await;
@@ -119,7 +119,7 @@ async fn the_newest_comments_of_the_site_are_listed_as_their_reader_may_see_them
     assert_eq!(answer.status, 400);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_long_list_of_comments_has_pages(server: Server) {
     let alice = server.member("alice").await;
     let story = alice.submit_text("A story", "text").await;

@@ -83,7 +83,7 @@ async fn three_stories(server: &Server) -> Client {
     alice
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_hidden_story_leaves_the_lists_of_its_reader_only(server: Server) {
     let alice = three_stories(&server).await;
     let bob = server.member("bob").await;
@@ -142,7 +142,7 @@ async fn what_is_not_there_cannot_be_marked(server: Server) {
     assert!(page(&visitor, "/").await.find("button", &[("name", "news_id")]).is_empty());
 }
 
-#[each_engine]
+#[in_memory]
 async fn stories_are_saved_without_a_vote(server: Server) {
     let alice = three_stories(&server).await;
     let bob = server.member("bob").await;
@@ -173,7 +173,7 @@ async fn stories_are_saved_without_a_vote(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote(server: Server) {
     three_stories(&server).await;
     let (bob, carol) = (server.member("bob").await, server.member("carol").await);
@@ -320,7 +320,7 @@ async fn two_months(server: &Server) -> Client {
     alice
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_past_has_the_best_of_a_day_and_of_a_month(server: Server) {
     let alice = two_months(&server).await;
     let day = "/api/past/2026-12-31/0/30";
@@ -369,7 +369,7 @@ async fn of_ten_days(server: &Server) -> [Client; 3] {
     people
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_spans_of_the_front_page_have_their_stories_by_votes(server: Server) {
     let [alice, bob, _] = of_ten_days(&server).await;
     let visitor = server.visitor();
@@ -422,7 +422,7 @@ async fn the_front_page_has_a_tab_for_each_span_and_no_link_to_itself(server: Se
     assert!(!["/best", "/past", "/random"].iter().any(|list| front.links_to(list)));
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_store_of_an_earlier_version_gets_its_lists_by_votes(server: Server) {
     let [_, bob, _] = of_ten_days(&server).await;
     let mut batch = Batch::new();
@@ -490,7 +490,7 @@ async fn the_pages_of_the_past_link_to_the_days_and_months_around(server: Server
     assert!(today.content().contains("No stories were submitted then."));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_muted_topic_leaves_the_lists_and_a_followed_one_has_a_list(server: Server) {
     let alice = three_stories(&server).await;
     let bob = server.member("bob").await;
@@ -554,7 +554,7 @@ async fn topics_are_followed_and_muted_by_forms_and_up_to_a_limit(server: Server
     ok(stand(&bob, "unfollowtopic", "topic-3").await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
     let alice = three_stories(&server).await;
     server.set_field("user:1", "flags", "a").await;

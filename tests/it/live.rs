@@ -70,7 +70,7 @@ impl Events {
     }
 }
 
-#[each_engine]
+#[each_engine("change feed")]
 async fn new_tweets_of_those_one_follows_are_counted_as_they_come(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let carol = server.member("carol").await;
@@ -165,7 +165,7 @@ async fn an_address_has_twenty_streams_and_zero_is_no_limit() {
     }
 }
 
-#[each_engine]
+#[each_engine("change feed")]
 async fn a_stream_ends_with_its_session(server: Server) {
     let bob = server.member("bob").await;
     let mut of_bob = Events::of_home(&bob).await;

@@ -105,7 +105,7 @@ async fn strangers_cannot_lock_an_owner_out(server: Server) {
     ok(from(&server, 1).try_log_in("alice", PASSWORD).await);
 }
 
-#[each_engine(&[DEFAULT_RATE])]
+#[each_engine("races", &[DEFAULT_RATE])]
 async fn a_crowd_of_concurrent_guesses_gets_no_more_than_10_answers(server: Server) {
     server.register("alice").await;
     let answers = at_once((0..100).map(|number| {

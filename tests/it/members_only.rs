@@ -125,7 +125,7 @@ async fn new_key(member: &Client) -> String {
     address.unwrap().strip_prefix("/rss?key=").unwrap().to_owned()
 }
 
-#[each_engine(&MEMBERS)]
+#[each_engine("one of its kind", &MEMBERS)]
 async fn a_key_reads_as_its_member_and_ends_when_it_is_replaced(server: Server) {
     let Community { server, alice, bob } = Community::on(server).await;
     let visitor = server.visitor();
@@ -197,7 +197,7 @@ async fn a_refused_form_shows_nothing_of_the_page_that_it_names(server: Server) 
     }
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn administrators_set_who_reads_which_counts_at_once_and_is_in_the_log(server: Server) {
     let Community { server, alice, .. } = Community::on(server).await;
     let visitor = server.visitor();

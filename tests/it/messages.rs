@@ -7,7 +7,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::mails::send_all;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
-use crate::server::{Batch, Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::store_check::demand_clean;
 
@@ -45,7 +45,7 @@ async fn warn(moderator: &Client, name: &str) -> String {
         .to_string()
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_member_writes_and_moderators_answer(server: Server) {
     let [alice, moderator, bob, carol] = people(&server).await;
     assert!(threads(&bob).await.is_empty());
@@ -114,7 +114,7 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let line = warn(&moderator, "bob").await;
@@ -212,7 +212,7 @@ async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn messages_are_bounded(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let long = "x".repeat(5_000);
@@ -340,7 +340,7 @@ async fn answers_are_mailed_and_messages_go_with_the_account() {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_page_of_a_person_has_everything_that_moderators_need(server: Server) {
     let [alice, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_text("A story of <bob>", "text").await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 
 /// Lets somebody act on a thing.
 async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
@@ -31,7 +31,7 @@ pub async fn people(server: &Server) -> [Client; 4] {
     [alice, moderator, bob, carol]
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_moderator_can_speak_as_such_which_is_marked_and_logged(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     bob.submit_text("A story", "text").await;
@@ -57,7 +57,7 @@ async fn a_moderator_can_speak_as_such_which_is_marked_and_logged(server: Server
     refused(moderator.undo(2).await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_action_has_a_line_and_an_undo_has_another(server: Server) {
     let [alice, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_text("A story", "text").await.to_string();
@@ -233,7 +233,7 @@ async fn a_lift_that_is_undone_restores_the_end(server: Server) {
     );
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_administrators_undo_it(
     server: Server,
 ) {

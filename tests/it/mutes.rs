@@ -3,7 +3,7 @@
 
 use crate::client::{Client, ok, refused};
 use crate::pages::{page, redirects_saying};
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 use serde_json::{Value, json};
 
 /// The mutes of somebody, as pairs of kind and value, in the order of the list.
@@ -33,7 +33,7 @@ async fn badge(server: &Server, client: &Client) -> i64 {
     server.number(&format!("user:{}", client.user_id), "replies").await
 }
 
-#[each_engine]
+#[in_memory]
 async fn four_kinds_are_muted_and_unmuted_in_one_list(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
     server.set_karma(&alice, 100).await;
@@ -108,7 +108,7 @@ async fn nobody_mutes_or_blocks_more_than_the_limits(server: Server) {
     assert_eq!(alice.get("/settings/mutes").await.status, 200);
 }
 
-#[each_engine]
+#[in_memory]
 async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server) {
     let [alice, bob, carol] = ["alice", "bob", "carol"].map(async |name| server.member(name).await);
     let (alice, bob, carol) = (alice.await, bob.await, carol.await);
@@ -156,7 +156,7 @@ async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server)
     assert_eq!(badge(&server, &alice).await, 1);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_muted_raise_no_badge_and_earlier_entries_say_nothing(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let story = alice.submit_text("Of Alice", "text").await;

@@ -26,7 +26,7 @@ async fn set_full_name(client: &Client, fullname: &str) -> Value {
     client.api_post("/api/updateprofile", &[("about", ""), ("email", ""), ("fullname", fullname)]).await
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_name_that_looks_like_another_is_refused_and_writes_nothing(server: Server) {
     server.register("Alice").await;
     server.register("b0b-1l").await;
@@ -56,7 +56,7 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing(server: Se
     assert_eq!(server.string("usernames.folded").await.as_deref(), Some("5"));
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn of_names_that_look_alike_one_is_created_when_all_are_asked_for_at_once(server: Server) {
     server.register("first").await;
     let names = ["lilo", "Ii10", "1ilo", "LILO", "lil0", "liIo"];
@@ -178,7 +178,7 @@ async fn a_full_name_never_looks_like_the_username_of_somebody_else(server: Serv
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_full_name_is_not_the_username_of_somebody_else_in_capitals(server: Server) {
     for name in ["igor", "alice", "Ian", "i1"] {
         server.register(name).await;
@@ -213,7 +213,7 @@ async fn a_full_name_is_not_the_username_of_somebody_else_in_capitals(server: Se
 }
 
 /// Accounts of earlier versions of Tidings get the fields that Lamer News needs.
-#[each_engine]
+#[each_engine("other versions")]
 async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_indexed(server: Server) {
     server.register("first").await;
     let digest = "5".repeat(40);
@@ -252,7 +252,7 @@ async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_i
     assert_eq!(server.dump().await, after);
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn an_account_of_an_earlier_version_gets_a_salt_at_the_next_login(server: Server) {
     server.register("alice").await;
     server.write(|batch| batch.delete_field("user:1", "salt")).await;
@@ -322,7 +322,7 @@ async fn a_person_may_switch_their_gravatar_off(server: Server) {
 
 const RESERVED: &str = "This username is reserved. Choose another.";
 
-#[each_engine]
+#[in_memory]
 async fn reserved_names_are_for_the_operator_and_the_first_account(server: Server) {
     ok(register(&server, "administrator").await);
     let before = server.dump().await;
@@ -356,7 +356,7 @@ async fn the_operator_chooses_which_names_are_reserved(server: Server) {
 }
 
 /// Names that look alike only since hyphens do not count stay as they are.
-#[each_engine]
+#[each_engine("other versions")]
 async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both(server: Server) {
     server.register("first").await;
     let mut batch = Batch::new();

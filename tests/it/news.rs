@@ -19,7 +19,7 @@ async fn site_with_users(settings: &[(&str, &str)]) -> (Server, Client, Client, 
     (server, admin, alice, bob)
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn a_submitted_link_is_stored_under_the_documented_keys_with_its_authors_free_vote(server: Server) {
     let alice = server.member("alice").await;
     let id = alice.submit_link("  A story ", " HTTP://Example.com:80/a?utm_source=x#top ").await;
@@ -51,7 +51,7 @@ async fn a_submitted_link_is_stored_under_the_documented_keys_with_its_authors_f
     assert_eq!(server.karma(&alice).await, 1);
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn a_submitted_text_is_stored_as_a_text_url(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("Ask", " First line\r\nsecond <b>line</b> ").await;
@@ -61,7 +61,7 @@ async fn a_submitted_text_is_stored_as_a_text_url(server: Server) {
     assert_eq!(guards, 0);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_link_with_a_text_is_a_link_with_the_authors_first_comment(server: Server) {
     let alice = server.member("alice").await;
     ok(alice.submit("A story", LINK, "Why I like it").await);
@@ -161,7 +161,7 @@ async fn a_url_posted_again_within_48_hours_gives_the_earlier_story() {
     assert_ne!(bob.submit_link("Again", LINK).await, earlier);
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn the_guard_of_an_original_database_for_the_exact_url_counts(server: Server) {
     let alice = server.member("alice").await;
     let exact = "HTTP://Example.com/story?utm_source=rss";
@@ -230,7 +230,7 @@ async fn an_edit_window_of_0_means_no_limit() {
     ok(alice.delete(id).await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_edit_keeps_votes_time_and_place(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_link("Original", LINK).await;
@@ -245,7 +245,7 @@ async fn an_edit_keeps_votes_time_and_place(server: Server) {
     assert_eq!((server.sorted("news.top").await, server.sorted("news.cron").await), lists);
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn the_guard_follows_the_item_to_its_new_url(server: Server) {
     let alice = server.member("alice").await;
     let id = alice.submit_link("A story", LINK).await;
@@ -276,7 +276,7 @@ async fn moving_to_a_url_posted_recently_in_another_item_is_refused() {
     assert_ne!(server.dump().await.get("news:2").cloned(), window_again);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_deleted_item_leaves_the_lists_and_keeps_its_thread(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_link("A story", LINK).await;
@@ -324,7 +324,7 @@ async fn news_that_do_not_exist_cannot_be_changed(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_latest_news_come_newest_first(server: Server) {
     let alice = server.member("alice").await;
     for title in ["One", "Two", "Three"] {
@@ -414,7 +414,7 @@ async fn a_list_is_read_in_parts(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_counter_that_is_behind_writes_over_no_news(server: Server) {
     let alice = server.member("alice").await;
     let first = alice.submit_text("The first", "text").await;

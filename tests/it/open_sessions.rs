@@ -41,7 +41,7 @@ async fn end(client: &Client, session: &str) -> Value {
     client.api_post("/api/endsession", &[("session", session)]).await
 }
 
-#[each_engine]
+#[in_memory]
 async fn sessions_are_listed_with_what_the_owner_needs_to_recognise_them(server: Server) {
     let first = server.visitor().with_header("user-agent", "Tool/1.0").register("alice").await;
     server.advance(10);
@@ -71,7 +71,7 @@ async fn sessions_are_listed_with_what_the_owner_needs_to_recognise_them(server:
     assert!(!has_session(&second.with_secrets(Some(&id(&second)), None)).await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn ending_one_session_leaves_the_others_and_their_forms(server: Server) {
     let first = server.register("alice").await;
     let second = server.visitor().log_in("alice", PASSWORD).await;
@@ -102,7 +102,7 @@ async fn ending_one_session_leaves_the_others_and_their_forms(server: Server) {
     assert!(server.sorted("user:1:sessions").await.is_empty());
 }
 
-#[each_engine]
+#[in_memory]
 async fn ending_all_others_replaces_the_secret_and_keeps_the_open_forms_of_this_session(server: Server) {
     let first = server.register("alice").await;
     let second = server.visitor().log_in("alice", PASSWORD).await;
@@ -192,7 +192,7 @@ async fn a_visit_is_written_and_the_cookie_renewed_once_an_hour(server: Server) 
     assert!(cookies[0].to_str().unwrap().starts_with("__Host-auth=; "), "{cookies:?}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_account_has_20_sessions_and_one_more_login_ends_the_oldest(server: Server) {
     let mut clients = vec![server.register("alice").await];
     for _ in 1..20 {
@@ -208,7 +208,7 @@ async fn an_account_has_20_sessions_and_one_more_login_ends_the_oldest(server: S
     }
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn logins_at_the_same_time_leave_20_sessions_at_most(server: Server) {
     server.register("alice").await;
@@ -387,7 +387,7 @@ async fn a_session_of_lamer_news_ends_with_the_password() {
     server.visitor().log_in(ACCOUNTS[0].0, "battery staple").await;
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_token_of_lamer_news_counts_only_while_it_is_the_users(server: Server) {
     let alice = server.register("alice").await;
     let stray = "9".repeat(40);
@@ -420,7 +420,7 @@ async fn a_session_that_is_ended_on_one_server_is_over_on_the_others() {
     assert!(!has_session(&elsewhere).await && has_session(&first.at(there.address)).await);
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn a_login_that_overlaps_with_a_new_password_has_no_session_afterwards(server: Server) {
     let alice = server.register("alice").await;
     for round in 0..5 {

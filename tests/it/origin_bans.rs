@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, ok, refused};
 use crate::night::text_of;
 use crate::pages::page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 use crate::signups::sign_up;
 
 const PROXY: &[(&str, &str)] = &[("web.trusted_proxies", "127.0.0.1")];
@@ -20,7 +20,7 @@ async fn ban(by: &Client, fields: [(&str, &str); 3], more: &[(&str, &str)]) -> V
     by.api_post("/api/moderate/bans", &[&[what, scope, reason], more].concat()).await
 }
 
-#[each_engine(PROXY)]
+#[in_memory(PROXY)]
 async fn nobody_signs_up_or_posts_from_a_banned_network(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
@@ -135,7 +135,7 @@ async fn a_domain_of_another_script_is_banned_however_it_is_written(server: Serv
     assert_eq!(server.field("user:3", "email").await.as_deref(), Some("Frank@xn--mller-kva.example"));
 }
 
-#[each_engine(PROXY)]
+#[in_memory(PROXY)]
 async fn a_trial_counts_those_whom_a_ban_would_stop(server: Server) {
     let alice = server.register("alice").await;
     let people = server.members(4).await;
@@ -202,7 +202,7 @@ async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
     assert!(page(&alice, "/moderate/bans").await.content().contains("Nothing is banned."));
 }
 
-#[each_engine(PROXY)]
+#[in_memory(PROXY)]
 async fn the_same_origin_is_banned_once(server: Server) {
     let alice = server.register("alice").await;
     for (what, value, again) in

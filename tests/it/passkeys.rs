@@ -75,7 +75,7 @@ fn check_not_accepted(answer: &HttpResponse, message: &str) {
     assert_eq!(Page::of(answer).alert(), Some(message));
 }
 
-#[each_engine(&SETTINGS)]
+#[in_memory(&SETTINGS)]
 async fn a_passkey_logs_in_alone_and_as_the_second_step(server: Server) {
     let alice = server.register("alice").await;
     let (mut authenticator, added) = add(&alice, "My \"phone\"").await;
@@ -115,7 +115,7 @@ async fn a_passkey_logs_in_alone_and_as_the_second_step(server: Server) {
     ok(visitor.api_post("/api/login", &fields).await);
 }
 
-#[each_engine(&SETTINGS)]
+#[each_engine("expiry", &SETTINGS)]
 async fn a_use_of_a_passkey_counts_once_and_for_five_minutes(server: Server) {
     let alice = server.register("alice").await;
     let (mut authenticator, _) = add(&alice, "phone").await;
@@ -282,7 +282,7 @@ async fn an_account_has_ten_passkeys_at_most(server: Server) {
     assert_eq!(page(&alice, "/settings/two-factor").await.all("strong").count(), 10);
 }
 
-#[each_engine(&SETTINGS)]
+#[in_memory(&SETTINGS)]
 async fn a_passkey_is_removed_with_the_password(server: Server) {
     let Protected { client, secret, .. } = Protected::register(&server, "alice").await;
     let (mut authenticator, added) = add(&client, "phone").await;
@@ -389,7 +389,7 @@ async fn give_earlier_passkeys(server: &Server, user_id: u64) -> Vec<Authenticat
     earlier_keys().into_iter().map(authenticator).collect()
 }
 
-#[each_engine(&SETTINGS)]
+#[each_engine("other versions", &SETTINGS)]
 async fn passkeys_of_the_version_before_go_on_working(server: Server) {
     let alice = server.register("alice").await;
     let authenticators = give_earlier_passkeys(&server, 1).await;

@@ -50,7 +50,7 @@ async fn people(server: &Server) -> [Client; 3] {
     [alice, moderator, server.visitor().log_in("bob", PASSWORD).await]
 }
 
-#[each_engine]
+#[each_engine("expiry")]
 async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     let other = server.visitor().log_in("bob", PASSWORD).await;
@@ -107,7 +107,7 @@ async fn a_session_counts_for_nothing_while_its_owner_is_banned() {
     assert!(session.is_logged_in().await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_ban_is_lifted_and_the_lift_is_undone(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     ok(act(&moderator, "ban", "bob", "0").await);
@@ -129,7 +129,7 @@ async fn a_ban_is_lifted_and_the_lift_is_undone(server: Server) {
     assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 15 Jan 2027, 18:00 UTC"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "ban", "bob", "1").await);
@@ -144,7 +144,7 @@ async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out(server: Serv
     assert!(bob.is_logged_in().await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_last_administrator_cannot_leave(server: Server) {
     let [alice, _, bob] = people(&server).await;
     let before = server.hash("user:1").await;
@@ -196,7 +196,7 @@ async fn the_login_page_says_why_and_takes_the_appeal(server: Server) {
     assert!(bob.log_in("bob", PASSWORD).await.is_logged_in().await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     let sum = async || server.number("link:good.com", "sum_of_votes").await;
@@ -243,7 +243,7 @@ async fn the_first_vote_on_a_site_after_a_ban_does_not_wait_for_the_worker(serve
     assert_eq!(server.number("link:other.com", "sum_of_votes").await, -1);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_appeal_is_sent_once_and_answered_by_somebody_else(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     let carol = server.member("carol").await;
@@ -318,7 +318,7 @@ async fn an_administrator_who_is_alone_answers_appeals_against_their_own_decisio
     bob.tweet("Quietly").await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn two_moderators_answer_an_appeal_once(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     let second = server.member("second").await;
@@ -361,7 +361,7 @@ async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login(server: Server) 
     assert!(server.hash("appeal:2").await.is_empty());
 }
 
-#[each_engine]
+#[in_memory]
 async fn without_a_session_an_appeal_and_a_message_take_the_second_factor_too(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     let Protected { secret, recovery_codes, .. } = Protected::set_up(&server, bob).await;
@@ -432,7 +432,7 @@ async fn a_warning_arrives_and_stays(server: Server) {
     assert!(refused(appeal(&bob, 2, "No").await).contains("You can appeal only"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_note_is_for_moderators_and_its_undo_deletes_it(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     let note = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "argues <b>a lot</b>")];
@@ -457,7 +457,7 @@ async fn a_note_is_for_moderators_and_its_undo_deletes_it(server: Server) {
     assert!(refused(moderator.api_post("/api/moderate", &note).await).contains("100 notes"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_administrator_remains(server: Server) {
     let alice = server.register("alice").await;
     let site = &server.app.site;
@@ -517,7 +517,7 @@ async fn the_page_of_an_appeal_sends_it(server: Server) {
     assert!(page(&bob, "/appeal/2").await.text().contains("Let me post"));
 }
 
-#[each_engine(&[("web.trusted_proxies", "127.0.0.0/8")])]
+#[in_memory(&[("web.trusted_proxies", "127.0.0.0/8")])]
 async fn moderators_see_who_shares_a_network_and_administrators_the_addresses(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     let [carol, dave] = [server.member("carol").await, server.member("dave").await];
@@ -607,7 +607,7 @@ async fn moderators_act_on_the_page_of_a_person(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     let reader = server.member("reader").await;
@@ -687,7 +687,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: 
 }
 
 /// Lamer News has no bound for names, and its pattern looks at the first line only.
-#[each_engine]
+#[in_memory]
 async fn whoever_can_be_shown_can_be_named_everywhere(server: Server) {
     let [alice, moderator, _] = people(&server).await;
     let long = "x".repeat(300);

@@ -26,7 +26,7 @@ async fn queue(server: &Server) -> Vec<String> {
     rows
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_a_rule_refuses_is_refused_everywhere_with_the_reason(server: Server) {
     let [alice, bob, _] = people(&server).await;
     let story = bob.submit_text("Fine", "text").await;
@@ -97,7 +97,7 @@ async fn only_moderators_add_rules_and_patterns_are_checked(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     bob.submit_link("A shop", "https://shop.example/old").await;
@@ -134,7 +134,7 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing(server: Ser
     assert!(refused(bob.api_post("/api/moderate/rule", &fields).await).contains("Only moderators"));
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     ok(carol.api_post("/api/follow", &[("username", "bob")]).await);
@@ -172,7 +172,7 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new(server:
     ok(carol.vote(id, "up").await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn held_comments_and_tweets_reach_nobody_until_they_are_approved(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     let story = carol.submit_text("A story", "text").await;
@@ -198,7 +198,7 @@ async fn held_comments_and_tweets_reach_nobody_until_they_are_approved(server: S
     assert_eq!(queue(&server).await, Vec::<String>::new());
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_is_rejected_stays_unseen_and_its_author_is_told_why(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     carol.submit_text("A story", "text").await;
@@ -263,7 +263,7 @@ async fn held_posts(alice: &Client, bob: &Client) -> [(&'static str, String); 3]
     [("story", story), ("comment", "1-1".to_owned()), ("tweet", tweet)]
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_held_story_that_is_locked_waits_on(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     carol.submit_text("A story", "text").await;
@@ -280,7 +280,7 @@ async fn a_held_story_that_is_locked_waits_on(server: Server) {
     assert_eq!(queue(&server).await, waiting);
 }
 
-#[each_engine]
+#[in_memory]
 async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_without_the_name(
     server: Server,
 ) {
@@ -323,7 +323,7 @@ async fn posts_of_somebody_who_has_left_meanwhile_are_rejected_like_any_other(se
     assert_eq!(carol.listed("latest").await, [1]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_rejection_with_a_reason_of_several_lines_can_be_undone(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     carol.submit_text("A story", "text").await;
@@ -339,7 +339,7 @@ async fn a_rejection_with_a_reason_of_several_lines_can_be_undone(server: Server
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_story_that_a_submitter_may_not_see_is_no_earlier_story(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     ok(decide(&alice, "hold", "user", "bob").await);
@@ -366,7 +366,7 @@ async fn a_story_that_a_submitter_may_not_see_is_no_earlier_story(server: Server
     assert_eq!(carol.submit_link("Once more", url).await, other);
 }
 
-#[each_engine]
+#[in_memory]
 async fn to_every_action_of_a_reader_a_held_post_is_one_that_does_not_exist(server: Server) {
     let [alice, bob, carol] = people(&server).await;
     carol.submit_text("A story", "text").await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to};
-use crate::server::{Server, each_engine};
+use crate::server::{Server, in_memory};
 use crate::signups::sign_up;
 use crate::store_check::demand_clean;
 
@@ -53,7 +53,7 @@ async fn offers(client: &Client, line: u64) -> bool {
     entries.any(|entry| entry["id"] == line && entry["can_be_undone"] == true)
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     let [alice, moderator] = site(&server, &["bob"]).await;
     let code = ok(alice.api_post("/api/invite", &[]).await)["invitation"].as_str().unwrap().to_owned();
@@ -111,7 +111,7 @@ async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn posts_of_young_accounts_wait_for_a_time(server: Server) {
     let [alice, moderator] = site(&server, &["old"]).await;
     server.advance(86_400);
@@ -143,7 +143,7 @@ async fn posts_of_young_accounts_wait_for_a_time(server: Server) {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_batch_is_one_line_with_one_undo(server: Server) {
     let [alice, moderator] = site(&server, &["r1", "r2", "r3", "friend"]).await;
     let story = server.client_of(3).await.submit_text("Spam", "text").await;
@@ -204,7 +204,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_single_action_is_no_batch(server: Server) {
     let [_, moderator] = site(&server, &["bob", "carl"]).await;
     let act = async |names: &str| {

@@ -9,7 +9,7 @@ use crate::client::{Client, Fields, HttpResponse, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page};
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, Settings, each_engine};
+use crate::server::{Engine, Server, Settings, each_engine, in_memory};
 use crate::sites::{uuid, vote as vote_as_extension};
 
 const DAY: u64 = 86_400;
@@ -270,7 +270,7 @@ async fn rates_that_protect_data_hold_for_all_servers_of_a_store() {
     }
 }
 
-#[each_engine(&[("rates.tweet_per_account", "5/1h"), ("rates.tweet_per_address", "7/1h")])]
+#[each_engine("races", &[("rates.tweet_per_account", "5/1h"), ("rates.tweet_per_address", "7/1h")])]
 async fn concurrent_actions_take_no_more_than_there_is(server: Server) {
     let members = furnish(&server).await;
     let tasks = (0..20).map(|number| {
@@ -295,7 +295,7 @@ async fn the_stored_rate_expires_when_the_bucket_is_full() {
     assert!(embedded.0.dump().await.keys().all(|key| !key.starts_with("rate:")));
 }
 
-#[each_engine(&[("rates.vote_per_address", "2/1m"), PROXY])]
+#[in_memory(&[("rates.vote_per_address", "2/1m"), PROXY])]
 async fn extensions_vote_so_often_from_an_address(server: Server) {
     let client = server.visitor();
     for number in 0..2 {

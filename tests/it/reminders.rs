@@ -4,9 +4,9 @@ use tidings_domain::moderation::reminder::remind;
 
 use crate::client::ok;
 use crate::night::text_of;
-use crate::server::{Server, each_engine};
+use crate::server::{Server, in_memory};
 
-#[each_engine(&[("moderation.remind_after", "4h")])]
+#[in_memory(&[("moderation.remind_after", "4h")])]
 async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
     let alice = server.register("alice").await;
     let [bob, carol, dave] =
@@ -54,7 +54,7 @@ async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
     crate::store_check::demand_clean(&server).await;
 }
 
-#[each_engine(&[("moderation.remind_after", "4h")])]
+#[in_memory(&[("moderation.remind_after", "4h")])]
 async fn an_undecided_row_does_not_silence_reminders_of_later_ones(server: Server) {
     server.register("alice").await;
     let (carol, dave) = (server.member("carol").await, server.member("dave").await);

@@ -108,7 +108,7 @@ pub async fn people(server: &Server) -> [Client; 4] {
     [alice, bob.await, carol.await, dave.await]
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;
@@ -153,7 +153,7 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(se
     assert_eq!(log["entries"][0]["undoes"], json!(line + 2), "{log}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     carol.follow("dave").await;
@@ -206,7 +206,7 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was(server: Serv
     assert_same(&found, &expected);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_home_timeline_is_filled_when_much_of_it_is_removed(server: Server) {
     let [alice, bob, _, dave] = people(&server).await;
     bob.follow("dave").await;
@@ -255,7 +255,7 @@ async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines(server: Server
     }
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn an_older_store_lets_stories_and_profiles_name_what_removed_them(server: Server) {
     let [alice, bob, _, dave] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;
@@ -311,7 +311,7 @@ async fn an_older_store_lets_stories_and_profiles_name_what_removed_them(server:
 }
 
 /// A thread with more subscribers than are told at once.
-#[each_engine]
+#[in_memory]
 async fn many_subscribers_do_not_see_an_entry_and_see_it_again_read_or_unread(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     let readers = server.members(60).await;
@@ -386,7 +386,7 @@ async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed(server: 
     assert_same(&state(&server).await, &told);
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn an_older_store_gets_back_into_inboxes_what_removals_took_away(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;
@@ -483,7 +483,7 @@ async fn an_older_store_gets_back_into_inboxes_what_removals_took_away(server: S
     assert_same(&back, &before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_removed_profile_is_blank_and_comes_back(server: Server) {
     let [alice, bob, ..] = people(&server).await;
     let user = ("user", "bob");

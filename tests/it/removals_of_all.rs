@@ -19,7 +19,7 @@ use crate::deliveries::has_jobs;
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
 use crate::removals::{act, assert_same, badge, differences, people, state, undo};
-use crate::server::{Server, actor, dump, each_engine, http_client};
+use crate::server::{Server, actor, dump, each_engine, http_client, in_memory};
 
 /// Lets a spammer post: stories that tweets announce, comments with mentions, replies, and tweets
 /// with mentions.
@@ -34,7 +34,7 @@ async fn spam(server: &Server, spammer: &Client, (story, count): (u64, usize)) {
     }
 }
 
-#[each_engine(&[("limits.mentions_per_day", "0")])]
+#[each_engine("one of its kind", &[("limits.mentions_per_day", "0")])]
 async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     bob.follow("dave").await;
@@ -85,7 +85,7 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
     assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_removal_of_all_can_be_undone_before_it_is_done(server: Server) {
     let [alice, bob, _, dave] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;

@@ -78,7 +78,7 @@ async fn alice_and_bob(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn every_action_is_answered_again_and_not_done_again(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     for (number, (path, fields)) in ACTIONS.into_iter().enumerate() {
@@ -91,7 +91,7 @@ async fn every_action_is_answered_again_and_not_done_again(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_repeat_does_not_undo_what_came_after_the_first(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let vote = |choice| [("news_id", "1"), ("vote_type", choice)];
@@ -110,7 +110,7 @@ async fn a_repeat_does_not_undo_what_came_after_the_first(server: Server) {
     assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn equal_requests_at_the_same_time_act_once(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let submit = [("news_id", "-1"), ("title", "Title"), ("text", "Text")];
@@ -132,7 +132,7 @@ async fn equal_requests_at_the_same_time_act_once(server: Server) {
     assert_eq!(server.sorted(&keys::user_comments(UserId(bob.user_id))).await.len(), 1);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_same_name_with_other_contents_is_another_request(server: Server) {
     let (alice, bob) = alice_and_bob(&server).await;
     let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "a").await);
@@ -153,7 +153,7 @@ async fn the_same_name_with_other_contents_is_another_request(server: Server) {
     assert_eq!(stored(&server).await, done);
 }
 
-#[each_engine]
+#[in_memory]
 async fn who_goes_back_to_a_form_and_writes_something_else_is_not_answered_as_before(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     // As the browser kept it: with the same name.
@@ -166,7 +166,7 @@ async fn who_goes_back_to_a_form_and_writes_something_else_is_not_answered_as_be
     assert_eq!(server.number("news:1", "comments").await, 3);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_password_cannot_be_guessed_from_what_is_stored_of_a_request(server: Server) {
     let bob = server.register("bob").await;
     let elsewhere = server.visitor().log_in("bob", PASSWORD).await;
@@ -182,7 +182,7 @@ async fn a_password_cannot_be_guessed_from_what_is_stored_of_a_request(server: S
     assert_eq!(named(&elsewhere, "/api/tweet", &tweet, "a").await, first);
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_failed_is_tried_again(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     server.set_karma(&bob, 0).await;
@@ -198,7 +198,7 @@ async fn what_failed_is_tried_again(server: Server) {
     refused(named(&bob, "/api/votenews", &vote, "b").await);
 }
 
-#[each_engine]
+#[each_engine("expiry")]
 async fn an_answer_is_kept_for_an_hour(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let tweet = [("text", "Hello")];
@@ -248,7 +248,7 @@ async fn a_request_has_1_to_64_characters(server: Server) {
     }
 }
 
-#[each_engine(&[("rates.tweet_per_account", "2/10m")])]
+#[in_memory(&[("rates.tweet_per_account", "2/10m")])]
 async fn a_repeat_costs_no_rate_and_is_answered_when_the_rate_is_used_up(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "1").await);
@@ -268,7 +268,7 @@ async fn form(client: &Client, path: &str, action: &str) -> Form {
     Page::of(&answer).form(action)
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_forms_of_pages_can_be_sent_twice(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let story = form(&bob, "/submit", "/submit").await.with("title", "Title").with("text", "Text");
@@ -336,7 +336,7 @@ async fn each_form_that_a_session_can_send_has_a_name(server: Server) {
     assert_eq!(visitor.get("/news/1").await.headers[CACHE_CONTROL], "public, no-cache");
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_vote_that_is_sent_twice_is_answered_twice(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     for (path, action) in [("/latest/0", "/votenews"), ("/news/1", "/votecomment")] {
@@ -351,7 +351,7 @@ async fn a_vote_that_is_sent_twice_is_answered_twice(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_page_that_is_kept_sets_a_state_again(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     bob.comment(1, "One").await;
@@ -377,7 +377,7 @@ async fn a_page_that_is_kept_sets_a_state_again(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn moderators_and_administrators_can_repeat_what_they_do(server: Server) {
     let (alice, bob) = alice_and_bob(&server).await;
     server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;

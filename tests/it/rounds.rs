@@ -42,7 +42,7 @@ async fn check_rounds(server: &Server, member: &Client, path: &str) -> u64 {
     logged_in
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn lists_of_1_and_of_100_news_take_the_same_few_rounds(server: Server) {
     let users = server.members(10).await;
     users[0].submit_text("The only one", "text").await;
@@ -75,7 +75,7 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_they_have(server: Server) {
     let users = server.members(10).await;
     users[0].submit_text("A story", "text").await;
@@ -121,7 +121,7 @@ async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_th
     check().await;
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds(server: Server) {
     let members = server.members(30).await;
     let reader = &members[0];
@@ -159,7 +159,7 @@ async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds(server: Serve
     }
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn the_administration_page_takes_the_same_few_rounds_however_much_there_is(server: Server) {
     let alice = server.register("alice").await;
     let members = server.members(20).await;
@@ -176,7 +176,7 @@ async fn the_administration_page_takes_the_same_few_rounds_however_much_there_is
     assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn lists_of_topics_take_a_round_more_for_each_that_is_built_and_one_once_a_minute(server: Server) {
     let users = server.members(2).await;
     server.set_karma(&users[0], 100).await;
@@ -195,7 +195,7 @@ async fn lists_of_topics_take_a_round_more_for_each_that_is_built_and_one_once_a
     }
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn threads_of_1_and_of_500_comments_12_deep_take_the_same_few_rounds(server: Server) {
     let users = server.members(20).await;
     let short = users[0].submit_text("Short", "text").await;
@@ -274,7 +274,7 @@ async fn actions_take_few_rounds_however_much_there_is(server: Server) {
     assert!(costs[0].iter().all(|rounds| *rounds <= 8), "{:?}", costs[0]);
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
     let users = server.members(3).await;
     server.set_karma(&users[0], 100).await;
@@ -327,7 +327,7 @@ async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
     assert!(followed <= 8, "{followed}");
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn an_action_with_a_name_for_the_request_takes_no_round_more_and_a_repeat_takes_one(server: Server) {
     let users = server.members(2).await;
     users[0].submit_text("A text", "text").await;

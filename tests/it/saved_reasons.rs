@@ -7,7 +7,7 @@ use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, each_engine, in_memory};
 
-#[each_engine]
+#[in_memory]
 async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
@@ -76,7 +76,7 @@ async fn only_moderators_change_them_and_there_is_a_limit(server: Server) {
     assert_eq!(list["reasons"][0]["text"], "Changed on the page");
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn two_moderators_at_once_lose_nothing(server: Server) {
     let alice = server.register("alice").await;
     let titles: Vec<String> = (0..8).map(|number| format!("Reason {number}")).collect();

@@ -56,7 +56,7 @@ pub async fn finds(client: &Client, parameters: &str, expected: &[&str]) {
     }
 }
 
-#[each_engine(&ON)]
+#[each_engine("one of its kind", &ON)]
 async fn everything_that_is_posted_is_found(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     let rust = alice.submit_link("Writing a parser in Rust", "https://blog.example.org/parsers").await;
@@ -105,7 +105,7 @@ async fn everything_that_is_posted_is_found(server: Server) {
     finds(&visitor, "q=brulee&kind=comments", &[]).await;
 }
 
-#[each_engine(&ON)]
+#[in_memory(&ON)]
 async fn nobody_finds_what_they_may_not_read(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     let carol = server.register("carol").await;

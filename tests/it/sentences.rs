@@ -7,7 +7,7 @@ use crate::community::Community;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::routes::get_routes;
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Engine, Server, in_memory};
 
 #[tokio::test]
 async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
@@ -62,7 +62,7 @@ async fn no_visitor_is_told_that_an_account_was_deactivated(server: Server) {
     assert_eq!(page(&alice, "/settings/deactivated").await.heading(), "Your account is active");
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_refused_button_is_no_missing_page(server: Server) {
     let alice = server.register("alice").await;
     for (path, fields, heading) in [
@@ -120,7 +120,7 @@ async fn every_bad_path_answers_a_page_of_the_site() {
     assert!(tried > 50, "{tried}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_first_administrator_is_told_of_the_longer_password(server: Server) {
     let visitor = server.visitor();
     let form = page(&visitor, "/register").await;
@@ -133,7 +133,7 @@ async fn the_first_administrator_is_told_of_the_longer_password(server: Server) 
     assert!(page(&server.visitor(), "/register").await.content().contains("At least 8 characters."));
 }
 
-#[each_engine(&[("site.name", "Garden Talk"), ("site.url", "https://garden.example")])]
+#[in_memory(&[("site.name", "Garden Talk"), ("site.url", "https://garden.example")])]
 async fn a_password_is_no_name_and_no_common_one_with_digits(server: Server) {
     let visitor = server.visitor();
     let sign_up = async |name: &str, password: &str| {

@@ -5,7 +5,7 @@ use crate::server::{Server, each_engine, in_memory};
 
 const WRONG: &str = "Wrong username or password.";
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn each_login_opens_a_session_with_the_secret_of_the_account(server: Server) {
     let alice = server.register("Alice").await;
     let again = server.visitor().log_in("alice", PASSWORD).await;
@@ -50,7 +50,7 @@ async fn check_replaced(server: &Server, old: &Client, password: &str) {
     assert!(!with_old_secret.is_logged_in().await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn changing_the_password_replaces_token_and_secret(server: Server) {
     let alice = server.register("alice").await;
     ok(alice.update_profile("", "", "battery staple").await);
@@ -58,7 +58,7 @@ async fn changing_the_password_replaces_token_and_secret(server: Server) {
     assert_eq!(refused(server.visitor().try_log_in("alice", PASSWORD).await), WRONG);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_action_needs_both_the_session_and_its_secret(server: Server) {
     let alice = server.member("alice").await;
     let bob = server.member("bob").await;
@@ -85,7 +85,7 @@ async fn an_action_needs_both_the_session_and_its_secret(server: Server) {
     ok(bob.vote(news, "up").await);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_empty_secret_is_never_accepted(server: Server) {
     let alice = server.member("alice").await;
     for erase in [true, false] {
@@ -101,7 +101,7 @@ async fn an_empty_secret_is_never_accepted(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_account_without_a_secret_gets_one_at_login(server: Server) {
     server.register("alice").await;
     server.write(|batch| batch.delete_field("user:1", "apisecret")).await;

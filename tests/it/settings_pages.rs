@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{page, redirects_saying};
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Engine, Server, in_memory};
 
 const PAGES: [&str; 4] = ["/settings", "/settings/reading", "/settings/mail", "/settings/account"];
 
@@ -27,7 +27,7 @@ async fn saves(user: &Client, path: &str, fields: &[(&str, &str)]) -> Page {
     page(user, saved_at(&answer, path)).await
 }
 
-#[each_engine]
+#[in_memory]
 async fn each_page_saves_its_own_fields_and_says_what_was_saved(server: Server) {
     let alice = server.register("alice").await;
     let filled = [("fullname", "Alice\u{3000}<A.>"), ("about", "About me")];
@@ -113,7 +113,7 @@ async fn the_pages_are_tabs_and_offer_what_the_site_has(server: Server) {
     assert!(page(&alice, "/settings").await.content().contains("Show stories I submit"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn every_page_has_the_colours_and_the_text_size_that_its_reader_has_chosen(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     alice.submit_text("A story", "text").await;

@@ -11,7 +11,7 @@ use crate::client::{Client, Fields, PASSWORD, ok, refused};
 use crate::consistency;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, Settings, each_engine};
+use crate::server::{Engine, Server, Settings, in_memory};
 use crate::smtp_server::SmtpServer;
 
 const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
@@ -226,7 +226,7 @@ fn waits(answer: &Value) -> bool {
     answer["pending"] == true
 }
 
-#[each_engine(&[PROXY, ("limits.signup_burst", "4")])]
+#[in_memory(&[PROXY, ("limits.signup_burst", "4")])]
 async fn after_too_many_accounts_in_an_hour_new_ones_wait_for_approval(server: Server) {
     let alice = server.register("alice").await;
     let (crowd, other) = (from(&server, "192.0.2.1"), from(&server, "198.51.100.1"));

@@ -7,7 +7,7 @@ use crate::client::{HttpResponse, ok, refused};
 use crate::html::Page;
 use crate::malformed::Target;
 use crate::pages::page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 
 const TOLD: &str = "You are silenced until further notice: shouting. You can read and vote. \
                     You can appeal against this decision, entry 7 of the moderation log.";
@@ -53,7 +53,7 @@ async fn private_settings_can_be_changed_while_the_profile_cannot(server: Server
     assert_eq!(refused(alice.api_post("/api/updateprofile", &fields).await), TOLD);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_silence_is_shown_and_ends_at_the_second(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;

@@ -57,7 +57,7 @@ async fn send_logo(client: &Client, secret: &str, file: &[u8]) -> HttpResponse {
     client.post_bytes("/admin/site/logo", "multipart/form-data; boundary=x", body).await
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_new_name_shows_at_once_to_everybody_and_everywhere(server: Server) {
     let alice = with_admin(&server).await;
     let (bob, visitor) = (server.member("bob").await, server.visitor());
@@ -112,7 +112,7 @@ async fn a_change_on_one_server_shows_on_the_other() {
     }
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn the_identity_is_read_in_the_first_round_of_a_page_and_then_cached(server: Server) {
     let alice = with_admin(&server).await;
     alice.submit_text("A story", "text").await;
@@ -205,7 +205,7 @@ async fn an_accent_colour_is_part_of_the_one_style_sheet(server: Server) {
     assert_eq!(style(&page(&visitor, "/").await), first);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_logo_is_checked_by_its_bytes_served_and_removed(server: Server) {
     let (alice, visitor) = (with_admin(&server).await, server.visitor());
     let secret = alice.apisecret.clone().unwrap();

@@ -7,13 +7,13 @@ use tidings_domain::values::Hostname;
 use crate::commands::Place;
 use crate::mails::send_all;
 use crate::night::text_of;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 
 const MOVED: [(&str, &str); 2] =
     [("site.url", "https://new.example.org"), ("server.old_hosts", "first.example,old.example.com")];
 
-#[each_engine(&MOVED)]
+#[in_memory(&MOVED)]
 async fn old_hosts_redirect_and_links_in_texts_follow(server: Server) {
     let alice = server.register("alice").await;
     let text = "See https://old.example.com/news/1?at=2 and `http://first.example` or https://example.com/.";

@@ -39,7 +39,7 @@ async fn refuses(client: &Client, address: &str, link: &str, value: i64, voter: 
     assert!(body(&answer).contains("your network") || body(&answer).contains("Your network"), "{answer:?}");
 }
 
-#[each_engine(&[PROXY, VOTES])]
+#[in_memory(&[PROXY, VOTES])]
 async fn one_network_brings_three_votes_on_a_host_in_24_hours(server: Server) {
     let client = server.visitor();
     for (address, voter) in [("203.0.113.0", 1), ("203.0.113.7", 2), ("203.0.113.255", 3)] {
@@ -66,7 +66,7 @@ async fn one_network_brings_three_votes_on_a_host_in_24_hours(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[PROXY, VOTES])]
+#[each_engine("expiry", &[PROXY, VOTES])]
 async fn the_24_hours_of_each_vote_end_by_themselves(server: Server) {
     let client = server.visitor();
     for voter in 1..=3 {
@@ -133,7 +133,7 @@ async fn a_network_is_a_48_of_ipv6(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[PROXY, VOTES, ("limits.site_account_votes_per_network", "2")])]
+#[in_memory(&[PROXY, VOTES, ("limits.site_account_votes_per_network", "2")])]
 async fn every_way_to_vote_counts_for_the_network_and_accounts_count_apart(server: Server) {
     let visitor = server.visitor().forwarded_for("203.0.113.1");
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
@@ -189,7 +189,7 @@ async fn crowd_of_one_network(servers: &[&Server], crowd: u8) -> usize {
     succeeded
 }
 
-#[each_engine(&[VOTES])]
+#[each_engine("races", &[VOTES])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_64_voters_of_one_network_at_once_exactly_three_succeed(server: Server) {
     assert_eq!(crowd_of_one_network(&[&server], 64).await, 3);
@@ -241,7 +241,7 @@ async fn score_everywhere(server: &Server, host: &str) -> String {
     expected
 }
 
-#[each_engine(&[PROXY, NETWORKS])]
+#[in_memory(&[PROXY, NETWORKS])]
 async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown(server: Server) {
     let (admin, client) = (administrator(&server).await, server.visitor());
     admin.submit_link("A story", "https://a.com/page").await;
@@ -280,7 +280,7 @@ async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown(server: Serv
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[NETWORKS])]
+#[in_memory(&[NETWORKS])]
 async fn votes_of_five_accounts_make_a_score_without_more_networks(server: Server) {
     let client = server.visitor();
     for voter in 0..10 {
@@ -316,7 +316,7 @@ fn old_vote(batch: &mut Batch, voter: &str) {
     }
 }
 
-#[each_engine(&[PROXY, NETWORKS, VOTES])]
+#[in_memory(&[PROXY, NETWORKS, VOTES])]
 async fn a_vote_that_is_stored_without_a_network_counts_as_one_of_its_own(server: Server) {
     let (admin, client) = (administrator(&server).await, server.visitor());
     let voters: Vec<String> = (0..20).map(uuid).collect();
@@ -335,7 +335,7 @@ async fn a_vote_that_is_stored_without_a_network_counts_as_one_of_its_own(server
     assert_eq!(server.hash("link:a.com:networks").await["203.0.113.0/24"], "1");
 }
 
-#[each_engine(&[PROXY, NETWORKS, VOTES])]
+#[in_memory(&[PROXY, NETWORKS, VOTES])]
 async fn initial_votes_need_no_networks(server: Server) {
     let (site, now) = (&server.app.site, server.app.now());
     let host = Hostname::parse("a.com").unwrap();
@@ -416,7 +416,7 @@ async fn a_host_that_cannot_have_votes_does_not_fail_the_others(server: Server) 
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_site_with_and_without_www_is_one_on_pages(server: Server) {
     let client = server.visitor();
     for voter in 0..20 {
@@ -459,7 +459,7 @@ async fn a_site_with_and_without_www_is_one_on_pages(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn buttons_of_a_site_vote_on_the_name_with_more_votes_and_take_back_from_both(server: Server) {
     let (client, alice) = (server.visitor(), server.member("alice").await);
     let press = async |vote: &str| {
@@ -493,7 +493,7 @@ async fn buttons_of_a_site_vote_on_the_name_with_more_votes_and_take_back_from_b
     assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_stories_of_both_forms_of_a_name_are_one_list_page_by_page(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..40 {
@@ -538,7 +538,7 @@ async fn a_48_of_ipv6_brings_four_times_the_new_voters_of_an_address(server: Ser
     assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
 }
 
-#[each_engine(&[PROXY, ("limits.new_voters_of_site_per_day", "3")])]
+#[in_memory(&[PROXY, ("limits.new_voters_of_site_per_day", "3")])]
 async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_networks_and_accounts(
     server: Server,
 ) {
@@ -565,7 +565,7 @@ async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_network
     consistency::check_site(&server).await;
 }
 
-#[each_engine(&[PROXY, ("limits.new_hosts_of_site_per_day", "3")])]
+#[in_memory(&[PROXY, ("limits.new_hosts_of_site_per_day", "3")])]
 async fn the_site_gets_so_many_new_hosts_a_day_and_then_only_from_fresh_networks_and_accounts(
     server: Server,
 ) {

@@ -68,7 +68,7 @@ pub async fn administrator(server: &Server) -> Client {
     admin
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn scores_are_in_the_order_of_the_request_in_every_notation(server: Server) {
     let client = server.visitor();
     votes(&client, "good.com", 1, 0..20).await;
@@ -160,7 +160,7 @@ async fn a_vote_gives_204_and_an_invalid_one_names_the_field(server: Server) {
     assert_eq!(code(&client.get("/vote").await, StatusCode::METHOD_NOT_ALLOWED), "method_not_allowed");
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn the_story_that_the_original_server_was_tested_with(server: Server) {
     let client = server.visitor();
     let vote = async |host: String, value: i64, user: String| {
@@ -317,7 +317,7 @@ async fn everything_about_sites_may_be_called_from_anywhere_errors_included(serv
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_voter_has_so_many_new_hosts_a_day_and_changes_are_free(server: Server) {
     let client = server.visitor();
     let me = uuid(1);
@@ -350,7 +350,7 @@ async fn a_voter_has_so_many_new_hosts_a_day_and_changes_are_free(server: Server
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[each_engine("keys")]
 async fn a_vote_that_is_taken_back_leaves_nothing_behind(server: Server) {
     let client = server.visitor();
     votes(&client, "kept.com", 1, 0..1).await;
@@ -386,7 +386,7 @@ async fn an_address_brings_so_many_new_voters_a_day(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_account_votes_as_a_hidden_voter_of_its_own(server: Server) {
     let admin = administrator(&server).await;
     let alice = server.member("alice").await;
@@ -446,7 +446,7 @@ async fn own_votes_are_in_the_order_of_the_request(server: Server) {
     assert_eq!(client.post_bytes("/api/sites/own", "text/plain", b"{".to_vec()).await.status, 400);
 }
 
-#[each_engine]
+#[in_memory]
 async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time(server: Server) {
     let client = server.visitor();
     votes(&client, "old.com", 1, 0..6).await;
@@ -499,7 +499,7 @@ async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time(server: 
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable(server: Server) {
     let client = server.visitor();
     votes(&client, "good.com", 1, 0..20).await;
@@ -531,7 +531,7 @@ async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable(server: Ser
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back(server: Server) {
     let admin = administrator(&server).await;
     let client = server.visitor();
@@ -581,7 +581,7 @@ async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back(server: Server)
     assert!(audit.iter().all(|line| line["by"] == "admin"), "{audit:?}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn only_administrators_see_voters_and_their_votes(server: Server) {
     let admin = administrator(&server).await;
     let (member, client) = (server.member("bob").await, server.visitor());
@@ -657,7 +657,7 @@ async fn only_administrators_see_voters_and_their_votes(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn a_hundred_scores_take_one_round_and_the_rest_takes_few(server: Server) {
     let client = server.visitor();
     votes(&client, "a0.com", 1, 0..3).await;
@@ -720,7 +720,7 @@ async fn a_setting_says_which_sites_are_marked() {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) {
     let (alice, visitor) = (server.member("alice").await, server.visitor());
     alice.submit_link("From there", "https://www.Good.com/page").await;

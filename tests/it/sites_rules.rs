@@ -353,7 +353,7 @@ async fn random_votes_days_and_bans_give_what_the_rules_say_on_redis() {
     check_random_events(Engine::Redis, 6).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures(server: Server) {
     let tasks = (0..64_u8).map(|number| {
@@ -379,7 +379,7 @@ async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures(server: 
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more(server: Server) {
     let day = Day::of(server.app.now());
@@ -401,7 +401,7 @@ async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more(ser
     assert_eq!(dump[&format!("day:{day}:voters:count")], counted);
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
     let client = server.member("admin").await;

@@ -6,7 +6,7 @@ use tidings_domain::values::{NewPassword, UserId};
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Server, in_memory};
 
 /// Long enough for members alone.
 const SHORT: &str = "staple-42-x";
@@ -32,7 +32,7 @@ async fn the_first_administrator_needs_a_longer_password_than_members(server: Se
     assert!(error.contains("most common"), "{error}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_new_role_counts_until_the_next_login_and_then_only_with_a_longer_password(server: Server) {
     ok(sign_up(&server, "alice", LONG).await);
     ok(sign_up(&server, "bob", SHORT).await);

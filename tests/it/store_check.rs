@@ -171,7 +171,7 @@ async fn moderate(moderator: &Client, fields: &[(&str, &str)]) -> u64 {
     ok(moderator.api_post("/api/moderate", fields).await)["moderation_id"].as_u64().unwrap()
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn a_site_with_everything_has_no_differences(server: Server) {
     let Community { server, .. } = everything(server).await;
     demand_clean(&server).await;
@@ -201,7 +201,7 @@ async fn entries(server: &Server) -> Vec<Entry> {
     }
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn each_damage_is_found_and_mended_or_named(server: Server) {
     let Community { server, .. } = everything(server).await;
     server.write(|batch| batch.set("site.logo", "AAAA")).await;
@@ -238,7 +238,7 @@ async fn each_damage_is_found_and_mended_or_named(server: Server) {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn no_repair_gives_two_items_one_number(server: Server) {
     let alice = server.register("alice").await;
     for number in 0..4 {
@@ -308,7 +308,7 @@ async fn a_repair_keeps_what_people_have_done() {
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn keys_of_other_programs_are_noted_and_left_alone(server: Server) {
     let Community { server, .. } = everything(server).await;
     server.write(|batch| batch.set("celery", "x")).await;
@@ -318,7 +318,7 @@ async fn keys_of_other_programs_are_noted_and_left_alone(server: Server) {
     assert_eq!(server.string("celery").await.as_deref(), Some("x"));
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn a_site_in_use_has_no_passing_differences(server: Server) {
     let Community { server, alice, bob } = everything(server).await;
     let people = server.members(6).await;

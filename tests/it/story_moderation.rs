@@ -49,7 +49,7 @@ async fn lists_with(server: &Server, story: u64, host: &str) -> Vec<&'static str
 const ALL_LISTS: [&str; 5] = ["top", "cron", "host", "score", "time"];
 const URL: &str = "http://example.com/a";
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     server.set_karma(&bob, 100).await;
@@ -130,7 +130,7 @@ async fn the_url_of_a_removed_story_is_guarded_as_long_as_it_would_have_been(ser
     assert_eq!(server.expiry(&key).await, Expiry::Absent);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_topic_that_moves_takes_removed_stories_along(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     server.set_karma(&bob, 100).await;
@@ -146,7 +146,7 @@ async fn a_topic_that_moves_takes_removed_stories_along(server: Server) {
     assert!(!server.dump().await.keys().any(|key| key.starts_with("group.withheld:")));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("A story", URL).await;
@@ -181,7 +181,7 @@ async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again
     assert!(refused(refusal).contains("is a text"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_merged_story_leads_to_the_other_and_its_comments_are_there(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("The other one", URL).await;
@@ -258,7 +258,7 @@ async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo(server: Se
     }
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn two_moderators_who_remove_the_same_story_write_one_line(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     for action in ["lock", "remove", "merge"] {
@@ -305,7 +305,7 @@ async fn the_forms_on_the_page_of_a_story_do_it_and_offer_to_undo_it(server: Ser
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_says_why(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("A secret title", URL).await;
@@ -336,7 +336,7 @@ async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_say
     assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     let story = bob.submit_text("A story", "its text").await;
@@ -366,7 +366,7 @@ async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
     assert!(!after.0.contains_key("del") && !after.0.contains_key("withheld"), "{after:?}");
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("A qdamaged story", URL).await;
@@ -403,7 +403,7 @@ async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it(server: Serv
     assert_eq!(server.sorted("news.cron").await.len(), 2);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("A story", URL).await;

@@ -7,14 +7,14 @@ use crate::client::{Client, ok, refused};
 use crate::html::Page;
 use crate::page_server::{PageServer, Reply};
 use crate::pages::{page, redirects_to, shown};
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Engine, Server, in_memory};
 
 async fn duplicate(client: &Client, url: &str) -> serde_json::Value {
     let url: String = url::form_urlencoded::byte_serialize(url.as_bytes()).collect();
     client.api_get(&format!("/api/duplicate?url={url}")).await
 }
 
-#[each_engine(&[("limits.submission_seconds", "0")])]
+#[in_memory(&[("limits.submission_seconds", "0")])]
 async fn a_story_that_is_likely_there_is_shown_once_before_another_is_submitted(server: Server) {
     let [alice, bob] = [server.member("alice").await, server.member("bob").await];
     alice.submit_link("A talk", "https://youtu.be/abc-1?si=x").await;
@@ -43,7 +43,7 @@ async fn a_story_that_is_likely_there_is_shown_once_before_another_is_submitted(
     assert!(redirects_to(&form.with("title", "x").send(&bob).await).starts_with("/news/"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_earlier_story_with_the_same_url_is_found_while_it_counts(server: Server) {
     let alice = server.member("alice").await;
     let visitor = server.visitor();

@@ -42,7 +42,7 @@ async fn records(server: &Server, user: &Client) -> BTreeMap<String, String> {
     server.hash(&format!("user:{}:recent_votes", user.user_id)).await
 }
 
-#[each_engine(&[("karma.visit_seconds", "0")])]
+#[each_engine("one of its kind", &[("karma.visit_seconds", "0")])]
 async fn nothing_of_a_vote_that_was_taken_back_remains(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_karma(&bob, 30).await;
@@ -71,7 +71,7 @@ async fn nothing_of_a_vote_that_was_taken_back_remains(server: Server) {
     assert!(bob.news(news).await.get("voted").is_none());
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_rank_is_that_of_the_votes_that_are_left(server: Server) {
     let users = server.members(4).await;
     let news = users[0].submit_text("One", "text").await;
@@ -87,7 +87,7 @@ async fn the_rank_is_that_of_the_votes_that_are_left(server: Server) {
     assert!((listed[0].1 - rank).abs() < 1e-6, "{listed:?}");
 }
 
-#[each_engine(&[("karma.visit_seconds", "0")])]
+#[in_memory(&[("karma.visit_seconds", "0")])]
 async fn a_vote_can_be_taken_back_for_ten_minutes_and_cast_again(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("One", "text").await;
@@ -114,7 +114,7 @@ async fn a_vote_can_be_taken_back_for_ten_minutes_and_cast_again(server: Server)
     assert_eq!(bob.post("/votenews", &form).await.status, StatusCode::FORBIDDEN);
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_one_posts_keeps_ones_first_vote(server: Server) {
     let alice = server.member("alice").await;
     let news = alice.submit_text("One", "text").await;
@@ -136,7 +136,7 @@ async fn what_one_posts_keeps_ones_first_vote(server: Server) {
     assert_eq!((server.karma(&alice).await, server.number("news:1", "down").await), (1, 0));
 }
 
-#[each_engine(&[("karma.take_back_seconds", "0")])]
+#[in_memory(&[("karma.take_back_seconds", "0")])]
 async fn with_zero_seconds_votes_are_final_and_nothing_is_recorded(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("One", "text").await;
@@ -183,7 +183,7 @@ async fn karma_is_given_back_at_the_price_of_then() {
     assert_eq!((then.karma(&alice).await, then.karma(&bob).await), (1, 10));
 }
 
-#[each_engine(&[("karma.visit_seconds", "0")])]
+#[in_memory(&[("karma.visit_seconds", "0")])]
 async fn the_author_loses_what_was_given_even_below_zero(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let one = alice.submit_text("One", "text").await;
@@ -197,7 +197,7 @@ async fn the_author_loses_what_was_given_even_below_zero(server: Server) {
     assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (-1, 2));
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_was_saved_without_the_vote_stays_saved(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_karma(&bob, 10).await;
@@ -226,7 +226,7 @@ async fn what_was_saved_without_the_vote_stays_saved(server: Server) {
     assert_eq!(listed().await, []);
 }
 
-#[each_engine]
+#[in_memory]
 async fn at_the_end_of_its_week_an_article_loses_exactly_the_votes_that_counted(server: Server) {
     let users = server.members(3).await;
     let news = users[0].submit_text("One", "text").await;
@@ -248,7 +248,7 @@ async fn at_the_end_of_its_week_an_article_loses_exactly_the_votes_that_counted(
     assert_eq!(standing().await, start);
 }
 
-#[each_engine]
+#[each_engine("other versions")]
 async fn a_vote_that_another_program_has_counted_stays_counted(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("One", "text").await;
@@ -301,7 +301,7 @@ async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_tak
     assert!(records(&server, &bob).await.is_empty());
 }
 
-#[each_engine]
+#[in_memory]
 async fn deleted_stories_and_comments_keep_their_votes(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("One", "text").await;
@@ -315,7 +315,7 @@ async fn deleted_stories_and_comments_keep_their_votes(server: Server) {
     assert_eq!(refused(bob.vote(99, "none").await), "There is no such story.");
 }
 
-#[each_engine(&[("karma.visit_seconds", "0")])]
+#[each_engine("races", &[("karma.visit_seconds", "0")])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_take_the_same_vote_back_at_once_one_succeeds(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
@@ -344,7 +344,7 @@ async fn of_many_who_take_the_same_vote_back_at_once_one_succeeds(server: Server
     assert_eq!(traces(&server).await, before);
 }
 
-#[each_engine]
+#[each_engine("check")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn votes_taken_back_while_the_story_is_deleted_or_its_topic_renamed_leave_the_store_consistent(
     server: Server,
@@ -476,7 +476,7 @@ fn names(page: &Page) -> Vec<String> {
     buttons.filter(|name| name.starts_with("Vote")).collect()
 }
 
-#[each_engine(&[("karma.visit_seconds", "0")])]
+#[in_memory(&[("karma.visit_seconds", "0")])]
 async fn the_pressed_button_takes_the_vote_back_while_that_is_possible(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_karma(&bob, 50).await;
@@ -565,7 +565,7 @@ async fn no_page_counts_votes_down_that_there_are_not(server: Server) {
     assert!(counts().await.is_empty());
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn pages_with_votes_that_can_be_taken_back_take_no_further_round(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_karma(&bob, 100).await;

@@ -90,7 +90,7 @@ async fn check_missing(client: &Client, path: &str) {
     assert_eq!(client.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn the_pages_of_a_thread_are_a_partition(server: Server) {
     let alice = site(&server).await;
     store_thread(&server, &branches(450), "A comment").await;
@@ -241,7 +241,7 @@ async fn a_branch_that_is_too_deep_has_pages_with_the_parents_above(server: Serv
     check_missing(&alice, "/news/1?at=9&page=3").await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_posted_comment_is_first_among_its_siblings_at_one_address(server: Server) {
     let alice = site(&server).await;
     store_thread(&server, &vec![0; 300], "A comment").await;
@@ -283,7 +283,7 @@ async fn check_leads_to(client: &Client, answer: &HttpResponse, comment: u64) ->
     path.to_owned()
 }
 
-#[each_engine]
+#[in_memory]
 async fn posting_voting_and_editing_lead_to_the_page_with_the_comment(server: Server) {
     let alice = site(&server).await;
     let bob = server.member("bob").await;
@@ -355,7 +355,7 @@ async fn all_parts(client: &Client, query: &str) -> (Vec<Vec<u64>>, Vec<(u64, u6
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_api_gives_500_comments_at_once_and_the_rest_in_parts(server: Server) {
     let alice = site(&server).await;
     for (count, sizes) in [(500, vec![500]), (501, vec![500, 1]), (1_200, vec![500, 500, 200])] {
@@ -417,7 +417,7 @@ async fn a_wrong_cursor_or_count_is_refused_by_its_name(server: Server) {
 }
 
 /// Threads of more than a mebibyte are cached without their texts.
-#[each_engine(&[("limits.comment_edit_seconds", "0")])]
+#[each_engine("rounds", &[("limits.comment_edit_seconds", "0")])]
 async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost(server: Server) {
     let alice = site(&server).await;
     let bob = server.member("bob").await;
@@ -470,7 +470,7 @@ async fn eight_readers_of_pages_of_one_large_thread_make_it_once(server: Server)
     assert_eq!(makers().await, after);
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn racing_comments_never_pass_the_limit_of_a_thread(server: Server) {
     let alice = site(&server).await;
     server.set_field("thread:comment:1", "nextid", "1995").await;

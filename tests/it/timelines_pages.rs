@@ -35,7 +35,7 @@ async fn two_members(server: &Server) -> (Client, Client) {
     (server.member("alice").await, server.member("bob").await)
 }
 
-#[each_engine]
+#[in_memory]
 async fn home_shows_authors_links_and_mentions_of_existing_users(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let fields = [("about", ""), ("email", ""), ("fullname", "Bob <B.>")];
@@ -94,7 +94,7 @@ async fn a_refused_tweet_comes_back_with_its_text_and_the_reason(server: Server)
     error_message(&form.without("text").send(&alice).await, StatusCode::BAD_REQUEST);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_button_on_a_profile_follows_and_unfollows_and_counts(server: Server) {
     let (alice, bob) = two_members(&server).await;
     bob.tweet("One").await;
@@ -185,7 +185,7 @@ async fn a_profile_is_one_page_at_two_addresses(server: Server) {
     assert_eq!((kept.heading(), kept.content().contains("I write.")), ("Bob B.", true));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_profile_shows_the_newest_ten_of_one_kind(server: Server) {
     let (alice, bob) = two_members(&server).await;
     for number in 1..=11 {
@@ -258,7 +258,7 @@ async fn walk(client: &Client, path: &str) -> Vec<Vec<u64>> {
     found
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile(server: Server) {
     let (alice, bob) = two_members(&server).await;
     for number in 0..120 {
@@ -349,7 +349,7 @@ async fn suggestions_are_people_whom_one_does_not_follow_yet(server: Server) {
     assert!(left.forms().iter().all(|form| form.value("username") != Some("member-0")));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_tweet_has_a_page_until_its_author_deletes_it(server: Server) {
     let (admin, alice) = (server.member("admin").await, server.member("alice").await);
     server.set_field("user:1", "flags", "a").await;
@@ -396,7 +396,7 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion(server: Serve
     assert_eq!(page(&alice, "/settings").await.form("/settings").value("tweet_news"), None);
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_account_is_deactivated_with_its_password_only(server: Server) {
     let alice = server.register("alice").await;
     // The last administrator could not leave.
@@ -484,7 +484,7 @@ async fn call(client: &Client, path: &str) -> (StatusCode, Value) {
     (answer.status, answer.json())
 }
 
-#[each_engine]
+#[in_memory]
 async fn timelines_in_the_api_have_the_documented_members(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let fields = [("about", ""), ("email", ""), ("fullname", "Alice A."), ("tweet_news", "1")];
@@ -555,7 +555,7 @@ async fn people_in_the_api_are_counted_and_paged(server: Server) {
     assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_unknown_username_is_a_404_in_the_api(server: Server) {
     let (alice, _) = two_members(&server).await;
     for list in ["timeline/user", "followers", "followings"] {

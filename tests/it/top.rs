@@ -82,7 +82,7 @@ async fn check_pages(server: &Server, size: usize, expected: usize) {
     assert_eq!((seen.len(), distinct.len()), (expected, expected), "pages of {size}");
 }
 
-#[each_engine]
+#[in_memory]
 async fn items_that_are_seconds_old_are_on_one_page_each(server: Server) {
     let members = server.members(6).await;
     for member in &members {
@@ -105,7 +105,7 @@ async fn items_that_are_seconds_old_are_on_one_page_each(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn every_item_is_on_one_page_whatever_its_rank_and_the_rank_that_is_stored(server: Server) {
     let age = prop_oneof![0..60_u64, 0..3_000_000_u64];
     let items = collection::vec((age, -5..40_i64, option::of(-10.0..400.0)), 300);
@@ -126,7 +126,7 @@ async fn every_item_is_on_one_page_whatever_its_rank_and_the_rank_that_is_stored
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_front_page_finds_the_highest_ranks_in_some_refreshes(server: Server) {
     // Stored when they were posted, ranks differ by nothing but votes.
     let items: Vec<Item> = (1..=404)
@@ -153,7 +153,7 @@ async fn the_front_page_finds_the_highest_ranks_in_some_refreshes(server: Server
     assert!(shown.is_sorted_by(|left, right| rank(left) >= rank(right)));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_item_below_the_page_that_ranks_higher_now_is_on_it_after_the_next_refresh(server: Server) {
     // The last was posted last and ranks highest, but is stored as the lowest.
     let now = server.now();
@@ -167,7 +167,7 @@ async fn an_item_below_the_page_that_ranks_higher_now_is_on_it_after_the_next_re
     assert_eq!(page(&server, 3, 5).await.0, [5, 4, 3, 2, 1]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn deleted_items_leave_the_pages_and_the_total(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..20 {

@@ -50,7 +50,7 @@ fn counts(topics: &[(&str, u64)]) -> Vec<(String, u64)> {
     topics.iter().map(|(name, articles)| ((*name).to_owned(), *articles)).collect()
 }
 
-#[each_engine]
+#[in_memory]
 async fn topics_are_stored_once_each_and_listed_by_size(server: Server) {
     let (alice, _) = people(&server).await;
     let one = alice.submit_on(" rust, databases,rust ", "One").await;
@@ -68,7 +68,7 @@ async fn topics_are_stored_once_each_and_listed_by_size(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn one_bad_name_refuses_the_whole_call(server: Server) {
     let (alice, _) = people(&server).await;
     let before = server.dump().await;
@@ -78,7 +78,7 @@ async fn one_bad_name_refuses_the_whole_call(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_new_topic_needs_karma(server: Server) {
     let (alice, bob) = people(&server).await;
     let told = refused(bob.try_submit_on("rust", "One").await);
@@ -95,7 +95,7 @@ async fn a_new_topic_needs_karma(server: Server) {
     assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("go", 1)]));
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_edit_moves_the_article_between_topics(server: Server) {
     let (alice, _) = people(&server).await;
     let id = alice.submit_on("rust,go", "One").await;
@@ -117,7 +117,7 @@ async fn an_edit_moves_the_article_between_topics(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[each_engine("combined lists")]
 async fn topics_are_combined(server: Server) {
     let (alice, _) = people(&server).await;
     let rust = alice.submit_on("rust", "Rust").await;
@@ -210,7 +210,7 @@ async fn a_crowd_at_an_expired_list_builds_it_once(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn ones_own_item_shows_at_once_and_a_deleted_one_nowhere(server: Server) {
     let (alice, bob) = people(&server).await;
     let lists = ["rust", "go", "go+rust", "go,rust"];
@@ -282,7 +282,7 @@ async fn pages_show_topics_and_offer_them(server: Server) {
     assert_eq!(page(&alice, "/editnews/1").await.form("/editnews/1").value("topics"), Some("rust, go"));
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn administrators_rename_and_merge_with_nothing_lost(server: Server) {
     let (alice, bob) = people(&server).await;
     for number in 0..120 {
@@ -342,7 +342,7 @@ async fn administrators_rename_and_merge_with_nothing_lost(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_move_takes_stories_along_that_wait_for_approval(server: Server) {
     let (alice, bob) = people(&server).await;
     alice.submit_on("go,rust", "A story").await;
@@ -375,7 +375,7 @@ fn topic(name: &str) -> Topic {
     Topic::parse("topic", name).unwrap()
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_interrupted_move_is_finished_by_asking_again(server: Server) {
     let (alice, _) = people(&server).await;
     for number in 0..6 {
@@ -415,7 +415,7 @@ async fn an_interrupted_move_is_finished_by_asking_again(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[each_engine]
+#[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn moves_submissions_edits_and_deletions_at_once_lose_nothing(server: Server) {
     let (alice, _) = people(&server).await;
@@ -512,7 +512,7 @@ async fn votes_of_other_programs_survive_the_repair(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("check")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_repair_of_a_busy_site_counts_every_vote(server: Server) {
     let users = server.members(12).await;

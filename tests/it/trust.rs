@@ -3,13 +3,13 @@
 use crate::client::{ok, refused};
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, in_memory};
 
 const DAY: u64 = 86_400;
 const LINKS: &str = "https://a.example https://b.example c.example";
 const RULE: &[(&str, &str)] = &[("trust.days", "7"), ("trust.karma", "10"), ("moderation.hide_at", "1")];
 
-#[each_engine(RULE)]
+#[in_memory(RULE)]
 async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Server) {
     let alice = server.register("alice").await;
     // The first administrator is trusted.
@@ -48,7 +48,7 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
     bob.submit_on("rust, go", "Go").await;
 }
 
-#[each_engine(RULE)]
+#[in_memory(RULE)]
 async fn flags_count_half_before_an_account_is_trusted(server: Server) {
     let alice = server.register("alice").await;
     let story = alice.submit_text("A story", "text").await.to_string();

@@ -63,7 +63,7 @@ async fn password_alone(client: &Client, username: &str) -> HttpResponse {
     client.post("/api/login", &[("username", username), ("password", PASSWORD)]).await
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn an_app_is_set_up_and_from_then_on_a_login_needs_its_code(server: Server) {
     let alice = server.register(MEMBER).await;
     let wrong = alice.api_post("/api/totp/begin", &[("current_password", "wrong horse")]).await;
@@ -96,7 +96,7 @@ async fn an_app_is_set_up_and_from_then_on_a_login_needs_its_code(server: Server
     assert!(!dump.contains(code) && !dump.contains(&code.replace('-', "")));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_code_works_once_and_for_the_steps_beside_its_own(server: Server) {
     let Protected { secret, .. } = Protected::register(&server, MEMBER).await;
     let visitor = server.visitor();
@@ -114,7 +114,7 @@ async fn a_code_works_once_and_for_the_steps_beside_its_own(server: Server) {
     ok(tried(now + 60).await);
 }
 
-#[each_engine]
+#[each_engine("races")]
 async fn of_concurrent_logins_with_one_code_one_succeeds(server: Server) {
     let Protected { secret, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     for code in [code(&secret, server.now()), recovery_codes[3].clone()] {
@@ -127,7 +127,7 @@ async fn of_concurrent_logins_with_one_code_one_succeeds(server: Server) {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_recovery_code_works_once_however_it_is_typed(server: Server) {
     let Protected { client, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     let visitor = server.visitor();
@@ -150,7 +150,7 @@ async fn a_recovery_code_works_once_however_it_is_typed(server: Server) {
     ok(log_in(&visitor, MEMBER, renewed[9]).await.json());
 }
 
-#[each_engine]
+#[in_memory]
 async fn an_app_is_removed_with_password_and_code(server: Server) {
     let Protected { client, secret, recovery_codes } = Protected::register(&server, MEMBER).await;
     let again = client.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await;
@@ -257,7 +257,7 @@ async fn first_step(visitor: &Client) -> Form {
     Page::of(&answer).form("/login/code")
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_page_asks_for_the_code_in_a_second_step(server: Server) {
     let Protected { secret, .. } = Protected::register(&server, MEMBER).await;
     let visitor = server.visitor();
@@ -338,7 +338,7 @@ async fn the_settings_lead_through_the_setup_without_a_script(server: Server) {
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
 }
 
-#[each_engine(&[("accounts.staff_two_factor", "true")])]
+#[in_memory(&[("accounts.staff_two_factor", "true")])]
 async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only(server: Server) {
     // The first account is the administrator.
     let admin = server.register("admin").await;
@@ -393,7 +393,7 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only(server: S
 }
 
 /// The roles of people whom the server has cached follow a reload of the settings at once.
-#[each_engine]
+#[in_memory]
 async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
     let admin = server.register("admin").await;
     let moderator = server.member("mod").await;
@@ -468,7 +468,7 @@ async fn without_the_setting_roles_need_no_second_factor(server: Server) {
     assert_eq!(admin.get("/admin").await.status, StatusCode::OK);
 }
 
-#[each_engine]
+#[in_memory]
 async fn the_operator_removes_a_lost_second_factor(server: Server) {
     let Protected { client, .. } = Protected::register(&server, MEMBER).await;
     assert!(setup::remove_all(&server.app.site, UserId(1)).await.unwrap());
@@ -521,7 +521,7 @@ async fn the_owner_hears_of_every_change() {
     assert!(told().await.contains("The authenticator app was removed"));
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_deactivated_account_leaves_no_second_factor(server: Server) {
     server.register("admin").await;
     let Protected { client, .. } = Protected::register(&server, MEMBER).await;
@@ -542,7 +542,7 @@ async fn rounds(server: &Server, call: impl AsyncFn() -> Value) -> u64 {
     least
 }
 
-#[each_engine]
+#[each_engine("rounds")]
 async fn a_login_without_a_second_factor_costs_no_round_more(server: Server) {
     server.register("bob").await;
     let Protected { recovery_codes, .. } = Protected::register(&server, MEMBER).await;

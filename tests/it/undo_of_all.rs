@@ -8,7 +8,7 @@ use tidings_domain::values::Action;
 
 use crate::client::{Client, ok, refused};
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, in_memory};
 
 /// A call with its fields.
 type Call = (&'static str, &'static [(&'static str, &'static str)]);
@@ -291,7 +291,7 @@ fn every_action_that_can_be_undone_is_tried() {
     }
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_has_ended_is_not_offered(server: Server) {
     let alice = server.register("alice").await;
     server.member("mod").await;

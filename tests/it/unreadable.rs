@@ -114,7 +114,7 @@ async fn statuses(client: &Client) -> BTreeMap<String, u16> {
     statuses
 }
 
-#[each_engine]
+#[each_engine("damage")]
 async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure(server: Server) {
     let Community { server, alice, .. } = community(server).await;
     let visitor = server.visitor();
@@ -155,7 +155,7 @@ async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure(server: S
     assert_eq!((statuses(&alice).await, statuses(&visitor).await), (as_alice, as_visitor));
 }
 
-#[each_engine]
+#[each_engine("damage")]
 async fn a_write_to_what_cannot_be_read_is_refused_and_changes_nothing(server: Server) {
     let Community { server, alice, bob } = community(server).await;
     for key in ["news:2", "news.up:2", "thread:comment:2", "user.saved:2", "user.comments:2"] {

@@ -6,7 +6,7 @@ use tidings_domain::background;
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
-use crate::server::{Batch, Server, each_engine, in_memory};
+use crate::server::{Batch, Server, in_memory};
 
 const HALF_AN_HOUR: u64 = 1_800;
 
@@ -54,7 +54,7 @@ async fn new_in_api(client: &Client) -> Vec<u64> {
     new
 }
 
-#[each_engine]
+#[in_memory]
 async fn what_others_wrote_since_the_last_visit_is_new(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("The story", "text").await;
@@ -139,7 +139,7 @@ async fn the_second_page_still_shows_what_was_new_on_the_first(server: Server) {
     assert_eq!(marked(&bob, "/news/1?sort=newest").await, [""; 0]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("The story", "text").await;
@@ -230,7 +230,7 @@ async fn thread_of_four(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[each_engine]
+#[in_memory]
 async fn comments_are_sorted_as_the_address_or_the_viewer_says(server: Server) {
     let (_, bob) = thread_of_four(&server).await;
     let visitor = server.visitor();

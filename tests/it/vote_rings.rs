@@ -11,7 +11,7 @@ use tidings_keyspace::read;
 
 use crate::bench_dataset::Random;
 use crate::client::Client;
-use crate::server::{Batch, Engine, Server, each_engine};
+use crate::server::{Batch, Engine, Server, in_memory};
 
 /// Later than the clock of any machine that runs these tests: the command has no other clock.
 const BEGIN: u64 = 4_000_000_000;
@@ -119,7 +119,7 @@ async fn user(server: &Server, client: &Client) -> User {
     user.acting(&server.app.site.rules, server.app.now())
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_moderator_starts_a_search_whose_result_is_kept(server: Server) {
     let members = site_with_a_ring(&server).await;
     let (site, now) = (&server.app.site, server.app.now());

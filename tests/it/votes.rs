@@ -3,11 +3,11 @@
 use tidings_keyspace::Value;
 
 use crate::client::{ok, refused};
-use crate::server::{Batch, Engine, Server, each_engine};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 
 const ALREADY: &str = "You have already voted on this.";
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_text("One", "text").await;
@@ -22,7 +22,7 @@ async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item(ser
     assert_eq!(server.sorted("user.saved:2").await, expected);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_text("One", "text").await;
@@ -38,7 +38,7 @@ async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server:
     assert_eq!(server.sorted("user.saved:2").await, []);
 }
 
-#[each_engine]
+#[in_memory]
 async fn votes_need_karma(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
@@ -50,7 +50,7 @@ async fn votes_need_karma(server: Server) {
     assert_eq!(server.karma(&bob).await, 0);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_karma_source_votes_without_karma_and_goes_below_zero(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
@@ -62,7 +62,7 @@ async fn a_karma_source_votes_without_karma_and_goes_below_zero(server: Server) 
     assert_eq!(server.karma(&alice).await, 2);
 }
 
-#[each_engine]
+#[in_memory]
 async fn votes_on_own_items_are_free_of_karma(server: Server) {
     let alice = server.member("alice").await;
     let id = alice.submit_text("One", "text").await;
@@ -77,7 +77,7 @@ async fn votes_on_own_items_are_free_of_karma(server: Server) {
     assert_eq!(server.ids("news.down:1").await, [1]);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_user_has_one_vote_on_an_item_up_or_down_never_both(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
@@ -93,7 +93,7 @@ async fn a_user_has_one_vote_on_an_item_up_or_down_never_both(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_text("One", "text").await;
@@ -105,7 +105,7 @@ async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user(server: Server) {
 
 /// The score is up - down, plus 2 ln(v - 10) when v = up/2 + down/2 is over
 /// 10; the rank is score * 1000000 / (age + 8 h)^1.1.
-#[each_engine]
+#[in_memory]
 async fn score_and_rank_are_stored_with_every_vote(server: Server) {
     let alice = server.member("alice").await;
     let voter = server.member("voter").await;
@@ -161,7 +161,7 @@ async fn the_constants_of_karma_are_settings() {
     assert_eq!(server.karma(&bob).await, 12);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_karma_that_is_no_number_is_not_made_up(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_text("One", "text").await;
@@ -172,7 +172,7 @@ async fn a_karma_that_is_no_number_is_not_made_up(server: Server) {
     assert_eq!(server.number("news:1", "up").await, 1);
 }
 
-#[each_engine]
+#[in_memory]
 async fn a_refused_vote_carries_the_votes_and_a_page_can_ask_for_them(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let id = alice.submit_text("One", "text").await;

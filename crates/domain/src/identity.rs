@@ -164,12 +164,6 @@ pub async fn stored_texts(store: &Store) -> Result<SiteTexts, Error> {
     Ok(SiteTexts::parse(|field| hash.get(field).unwrap_or_default()).0)
 }
 
-/// The settings that administrators have set, as a store has them. Rounds: 1.
-pub async fn stored_texts(store: &Store) -> Result<SiteTexts, Error> {
-    let hash = store.fetch(read::hash(keys::SITE)).await?;
-    Ok(SiteTexts::parse(|field| hash.get(field).unwrap_or_default()).0)
-}
-
 /// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the
 /// answer. Rounds: 1, or 2.
 pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) -> Result<TagOrigin, Error> {

@@ -5,7 +5,7 @@ use super::{ON, finds, names, search};
 use crate::client::{Client, ok};
 use crate::pages::page;
 use crate::removals::act;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, in_memory};
 use std::collections::BTreeSet;
 
 /// The hidden words of each site.
@@ -136,7 +136,7 @@ async fn a_hidden_text_cannot_be_rebuilt_word_by_word() {
     assert_eq!((names(&found).len(), &found["total"]), (4, &4.into()), "{found:#}");
 }
 
-#[each_engine(&HIDING)]
+#[in_memory(&HIDING)]
 async fn what_flags_have_hidden_counts_at_once_for_nobody_but_insiders(server: Server) {
     let alice = server.register("alice").await;
     let author = server.member("author").await;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-#[each_engine(&ON)]
+#[each_engine("change feed", &ON)]
 async fn votes_and_comments_count_in_searches_soon_after_they_are_cast(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     let story = alice.submit_text("A needle", "hay").await;

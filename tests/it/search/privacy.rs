@@ -156,7 +156,7 @@ async fn check(client: &Client, posted: &Posted, (way, for_all): (&str, bool), w
     }
 }
 
-#[each_engine(&ON)]
+#[each_engine("change feed", &ON)]
 async fn nothing_that_is_withheld_is_found_anywhere_from_the_moment_of_the_action(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     bob.submit_text("The first", "of all").await;

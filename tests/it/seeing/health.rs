@@ -42,7 +42,7 @@ fn is_not_stored(answer: &HttpResponse) -> bool {
     answer.headers["cache-control"] == "no-store"
 }
 
-#[each_engine]
+#[each_engine("one of its kind")]
 async fn a_site_that_works_is_live_and_ready(server: Server) {
     let visitor = server.visitor();
     let live = visitor.get(LIVE).await;

@@ -9,7 +9,7 @@ use super::{demand_clean, everything, left, report};
 use crate::community::Community;
 use crate::server::{Server, each_engine, in_memory};
 
-#[each_engine]
+#[each_engine("check")]
 async fn a_repair_never_changes_a_counter_to_match_a_loss(server: Server) {
     let Community { server, .. } = everything(server).await;
     let lost = [
@@ -46,7 +46,7 @@ async fn a_repair_never_changes_a_counter_to_match_a_loss(server: Server) {
     }
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn a_comment_voted_on_both_ways_keeps_the_vote_up_and_blocks_nothing(server: Server) {
     let Community { server, .. } = everything(server).await;
     let read = async || {
@@ -64,7 +64,7 @@ async fn a_comment_voted_on_both_ways_keeps_the_vote_up_and_blocks_nothing(serve
     demand_clean(&server).await;
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn voters_that_are_known_a_little_longer_than_their_week_are_no_difference(server: Server) {
     let Community { server, .. } = everything(server).await;
     let week = 7 * 86_400;

@@ -218,7 +218,7 @@ async fn deleted_posts_and_appeals(site: &Site) {
     }
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing(server: Server) {
     let mut site = Site::on(server).await;
     site.posts("merged-into").await;

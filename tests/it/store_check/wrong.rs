@@ -79,7 +79,7 @@ async fn demand_hands_off(server: &Server, (what, damage, cause, follow): &Cause
     }
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn nothing_that_follows_from_a_wrong_value_is_mended(server: Server) {
     let Community { server, .. } = everything(server).await;
     server.write(|batch| batch.set("site.logo", "AAAA")).await;
@@ -91,7 +91,7 @@ async fn nothing_that_follows_from_a_wrong_value_is_mended(server: Server) {
     super::demand_clean(&server).await;
 }
 
-#[each_engine]
+#[each_engine("check")]
 async fn what_does_not_follow_from_a_wrong_value_is_mended_and_the_totals_add_up(server: Server) {
     let Community { server, .. } = everything(server).await;
     let damage = |batch: &mut Batch| {

@@ -1,7 +1,7 @@
 //! Attributes of tests that are given a running site, which each starts on a store of its own:
 //!
 //! ```text
-//! #[each_engine(&[("karma.visit_seconds", "0")])]
+//! #[in_memory(&[("karma.visit_seconds", "0")])]
 //! async fn a_visit_earns_nothing(server: Server) { ... }
 //! ```
 //!
@@ -10,10 +10,18 @@
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Runs a test on the embedded engine and on Redis, one after the other.
+/// Runs a test on the embedded engine and on Redis, one after the other. Before the settings stands a word that says what
+/// may differ between engines: `#[each_engine("races")]`. The engines themselves have the conformance suite of the keyspace.
 #[proc_macro_attribute]
-pub fn each_engine(settings: TokenStream, test: TokenStream) -> TokenStream {
-    started("::tidings_testing::server::each_engine", settings, test)
+pub fn each_engine(arguments: TokenStream, test: TokenStream) -> TokenStream {
+    let mut arguments = arguments.into_iter();
+    let reason = arguments.next().map(|reason| reason.to_string());
+    if !reason.is_some_and(|reason| reason.starts_with('"')) {
+        return parsed("compile_error!(\"say in a word what may differ between engines\");");
+    }
+    // The comma.
+    arguments.next();
+    started("::tidings_testing::server::each_engine", arguments.collect(), test)
 }
 
 /// Runs a test on the embedded engine, in memory.
