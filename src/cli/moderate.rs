@@ -28,7 +28,7 @@ const UNDO: &str = "undo";
 ///
 /// `tidings moderate ACTION KIND ID --as NAME --reason TEXT` does what a moderator does on the
 /// site, and `tidings moderate undo ID --as NAME --reason TEXT` undoes it. Prints the number of
-/// the line in the moderation log. docs/api.md says what each action takes (POST /api/moderate).
+/// the entry in the moderation log. docs/api.md says what each action takes (POST /api/moderate).
 #[derive(Debug, Args, Serialize)]
 #[command(allow_missing_positional = true)]
 pub struct ModerateCommand {
@@ -93,7 +93,7 @@ impl ModerateCommand {
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let asked = self.asked().map_err(|error| WrongUse::new(in_options(&error)))?;
         let line = self.act(here.site().await?.for_command(), &asked, &here.config).await?;
-        say!("line {line} of the moderation log");
+        say!("entry {line} of the moderation log");
         Ok(())
     }
 

@@ -117,8 +117,8 @@ async fn forms_with_errors_are_accessible() {
     browser.wait_for("[role=alert]").await;
     check_page(&browser, &axe, "a refused login").await;
     browser.log_in_as(&showcase.administrator).await;
-    let colour = ("Accent colour", "red", "Save");
-    check_refusal(&browser, &axe, "/admin/site", colour).await;
+    let contact = ("Contact", "nonsense", "Save");
+    check_refusal(&browser, &axe, "/admin/site", contact).await;
     browser.log_in_as(&showcase.member).await;
     check_refusal(&browser, &axe, "/submit", ("Title", "No content", "Submit")).await;
     check_refusal(&browser, &axe, "/settings/mail", ("E-mail address", "nonsense", "Save")).await;
@@ -155,7 +155,7 @@ async fn threads_selections_and_the_help_are_accessible() {
     browser.wait_for(".preview:not([hidden]) .text a").await;
     check_page(&browser, &axe, "a preview").await;
     browser.set_offline(true).await;
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     browser.wait_for("[data-again]").await;
     browser.set_offline(false).await;
     check_page(&browser, &axe, "a reply that was not sent").await;

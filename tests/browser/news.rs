@@ -21,7 +21,7 @@ async fn markup_in_titles_texts_comments_and_profiles_is_shown_as_text() {
         (format!("/news/{text}"), format!("#comment-{comment} .text"), MARKUP),
         (format!("/news/{text}?at={comment}"), format!("#comment-{comment} .text"), MARKUP),
         ("/usercomments/mallory/0".to_owned(), format!("#comment-{text}-{comment} .text"), MARKUP),
-        ("/user/mallory".to_owned(), "main .text".to_owned(), MARKUP),
+        ("/user/mallory?show=about".to_owned(), "main .text".to_owned(), MARKUP),
     ] {
         browser.go(&page).await;
         assert_eq!(browser.text(&place).await, shown, "{page}");

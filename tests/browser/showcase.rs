@@ -268,7 +268,7 @@ async fn moderate(administrator: &Client, member: &Client) {
 const PAGES: [(Viewer, &str); 3] = [
     (
         Viewer::Anonymous,
-        "/ /top/0 /latest/0 /best /best/new /topic/programming /topic/books,maps/new /topics /past \
+        "/ /top/0 /top/day /top/week /top/month /top/year /top/all /top/all/0 /latest/0 /best /best/new /topic/programming /topic/books,maps/new /topics /past \
          /past/2027-01 /past/2027-01/30 /search?q=the /search?q=votes:>abc+nothing /news/THREAD \
          /news/THREAD?at=1 /login /login/passkey /register /reset-password /reset-password/TOKEN \
          /confirm-email/TOKEN /register?invitation=TOKEN /register?invitation=unknown \
@@ -296,7 +296,7 @@ const PAGES: [(Viewer, &str); 3] = [
         Viewer::Administrator,
         "/ /admin /admin?tab=month /admin?tab=server /welcome /admin/changes /admin/site \
          /admin/hooks /topic/books /news/THREAD /topics /moderate /messages /messages/1 \
-         /moderate/person/tomasz /moderate/rules /people /moderate/bans /moderate/erase/story/1 \
+         /moderate/person/tomasz /moderate/menu/story/1 /moderate/rules /people /moderate/bans /moderate/erase/story/1 \
          /moderate/reasons /moderate/figures /moderations /@tomasz /news/THREAD?at=1 /admin/sites \
          /admin/sites?voter=00000001-0000-4000-8000-000000000000",
     ),

@@ -180,7 +180,7 @@ async fn remove_all_posts(browser: &Browser) {
     browser.arrive("/@mallory").await;
     browser.click(".moderation-tools > summary").await;
     let own = ".moderation-form:has([name=boxes])";
-    browser.click(&format!("details:has(> {own}) > summary")).await;
+    browser.click("details:has(> .moderation-form [name=boxes]) > summary").await;
     browser.wait_for("[name=boxes] ~ label [name=posts]:checked").await;
     browser.click(&format!("{own} [name=reason]")).await;
     browser.type_text("nothing but advertising").await;

@@ -61,7 +61,7 @@ async fn a_collapsed_branch_stays_collapsed_and_says_how_many_comments_it_has() 
     wait_until_shown(&browser, FIRST, false).await;
     assert!(!is_shown(&browser, THIRD).await);
     assert_eq!(
-        browser.text("#comment-1 > .branch > summary").await,
+        browser.text("#comment-1 > .branch > summary").await.replace('\n', ""),
         "alice · just now · 2 replies · first comment"
     );
     browser
@@ -138,7 +138,7 @@ async fn a_reader_who_comes_back_jumps_through_what_is_new() {
         assert_eq!(browser.run(current).await, expected);
     }
     browser.press_key('r').await;
-    browser.arrive("/reply/1/3").await;
+    browser.wait_for("#comment-3 .in-place textarea:focus").await;
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ async fn a_reply_survives_a_lost_connection() {
     reply_to(&browser, 2).await;
     browser.type_text("It must not be lost").await;
     browser.set_offline(true).await;
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
     assert_eq!(value(&browser, TEXT).await, "It must not be lost");
     let described_by = browser.wait_for(TEXT).await.attr("aria-describedby").await.unwrap().unwrap();
@@ -97,7 +97,7 @@ async fn a_reply_survives_a_lost_connection() {
     browser.click(".in-place [name=preview]").await;
     assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
 
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     browser.wait_for("[data-again]").await;
     browser.set_offline(false).await;
     browser.press("Try again").await;
@@ -150,7 +150,7 @@ async fn a_reply_survives_a_lost_session() {
     reply_to(&browser, 1).await;
     browser.type_text("Still here").await;
     browser.cdp("Network.clearBrowserCookies", json!({})).await;
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     let told = browser.text(".in-place [role=alert]").await;
     assert_eq!(told, "You have been logged out. Log in in another tab, then send again.");
     assert_eq!(value(&browser, TEXT).await, "Still here");
@@ -165,7 +165,7 @@ async fn a_reply_survives_a_lost_session() {
     browser.go("/reply/1/1").await;
     assert_eq!(browser.field_value("Your reply").await, "Still here");
     browser.wait_until("the text has the focus", async || focus(&browser).await == "comment").await;
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     assert_eq!(browser.text("#comment-3 .text").await, "Still here");
     browser.arrive("/news/1?posted=3#comment-3").await;
 }
@@ -176,7 +176,7 @@ async fn after_a_login_in_another_tab_the_reply_is_sent() {
     reply_to(&browser, 1).await;
     browser.type_text("Sent later").await;
     browser.cdp("Network.clearBrowserCookies", json!({})).await;
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     browser.wait_for("[data-again]").await;
     browser.log_in_as(&alice).await;
     browser.press("Try again").await;
@@ -312,7 +312,7 @@ async fn a_text_is_previewed() {
     let text = "return document.querySelector('.preview:not([hidden])').closest('form').comment.value";
     assert_eq!(browser.run(text).await, json!("See https://example.com/"));
     assert_eq!(alice.news(1).await["comments"], 2);
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     browser.wait_for("#comment-3").await;
     assert_eq!(drafts(&browser).await, Vec::<String>::new());
 }
@@ -327,7 +327,7 @@ async fn writing_works_without_javascript() {
     browser.fill("Your reply", "Without a script").await;
     browser.press("Preview").await;
     browser.wait_for_text(".preview .text", "Without a script").await;
-    browser.press("Add post").await;
+    browser.press("Reply").await;
     browser.arrive("/news/1?posted=3#comment-3").await;
     assert_eq!(browser.text("#comment-3 .text").await, "Without a script");
     let long = "x".repeat(4_097);

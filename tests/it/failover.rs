@@ -42,7 +42,11 @@ fn assert_nothing_is_lost(outcome: &Outcome) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let (server, redis) = start_site().await;
-    let settings = [("TIDINGS_SERVER__STORE_REPLICAS", "1"), ("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")];
+    let settings = [
+        ("TIDINGS_SERVER__STORE_REPLICAS", "1"),
+        ("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0"),
+        ("TIDINGS_SERVER__STORE_TIMEOUT_SECONDS", "2"),
+    ];
     let program = Program::start_with(&redis.url(), &settings);
     let alice = server.member("alice").await;
     alice.submit_text("One", "text").await;

@@ -444,12 +444,12 @@ async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it(s
         ok(flag(reader, ("user", "bob"), "spam", "").await);
     }
     for (who, path, shown) in [
-        (&server.visitor(), "/@Bob", false),
-        (&server.visitor(), "/@Bob?hidden=1", false),
-        (&readers[2], "/@Bob", false),
-        (&readers[2], "/@Bob?hidden=1", true),
-        (&bob, "/@Bob", true),
-        (&moderator, "/@Bob", true),
+        (&server.visitor(), "/@Bob?show=about", false),
+        (&server.visitor(), "/@Bob?show=about&hidden=1", false),
+        (&readers[2], "/@Bob?show=about", false),
+        (&readers[2], "/@Bob?show=about&hidden=1", true),
+        (&bob, "/@Bob?show=about", true),
+        (&moderator, "/@Bob?show=about", true),
     ] {
         let page = String::from_utf8(who.get(path).await.body).unwrap();
         assert_eq!(page.contains("A profile"), shown, "{path} for {}", who.username);
@@ -495,7 +495,8 @@ async fn moderators_have_vote_rings_looked_for(server: Server) {
     assert_eq!(bob.post("/moderate/votes", &[]).await.status, StatusCode::FORBIDDEN);
     assert_eq!(moderator.post("/moderate/votes", &[]).await.status, StatusCode::SEE_OTHER);
     let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
-    let is_known = ["A search is running", "No vote rings found"].iter().any(|text| page.contains(text));
+    let is_known =
+        ["A search is running", "No suspicious voting groups found"].iter().any(|text| page.contains(text));
     assert!(is_known, "{page}");
 }
 

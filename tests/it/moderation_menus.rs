@@ -113,7 +113,7 @@ async fn moderators_find_the_menu_where_a_post_stands_and_come_back_to_it(server
         ("/news/1", "/moderate/menu/comment/1-1"),
         ("/comments", "/moderate/menu/comment/1-1"),
         ("/everyone", &*format!("/moderate/menu/tweet/{tweet}")),
-        ("/@bob", &*format!("/moderate/menu/tweet/{tweet}")),
+        ("/@bob?show=posts", &*format!("/moderate/menu/tweet/{tweet}")),
     ] {
         assert!(page(&moderator, place).await.links_to(menu), "{place} {menu}");
         for other in [&bob, &server.visitor()] {

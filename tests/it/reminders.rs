@@ -49,7 +49,7 @@ async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
     server.advance(4 * 3_600);
     assert!(reminded().await);
     let shown = text_of(&alice.get("/moderate/figures").await);
-    assert!(shown.contains("half were decided within") && shown.contains("<td>bob</td>"), "{shown}");
+    assert!(shown.contains("median time to decision") && shown.contains("<td>bob</td>"), "{shown}");
     assert_eq!(carol.get("/moderate/figures").await.status, 403);
     crate::store_check::demand_clean(&server).await;
 }

@@ -135,7 +135,7 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(se
     let text = messages["entries"][0]["text"].as_str().unwrap();
     assert!(
         text.starts_with(&format!(
-            "“A story”: your comment was removed\n\nYour comment “spam for @alice” (/comment/{story}/{spam}) was removed: a reason\n"
+            "Your comment was removed\n\nYour comment “spam for @alice” (/comment/{story}/{spam}) was removed: a reason\n"
         )),
         "{text}"
     );

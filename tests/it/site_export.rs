@@ -43,14 +43,9 @@ fn without_ages(page: &str) -> String {
         }
     }
     // Deleted stories and comments are counted, but not exported.
-    for list in ["/usernews/", "/usercomments/"] {
-        if let Some((before, after)) = shown.split_once(list)
-            && let Some((name, count)) = after.split_once('>')
-        {
-            let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
-            shown = format!("{before}{list}{name}>{rest}");
-        }
-    }
+    let count = "<span class=\"count\">";
+    let parts = shown.split(count).map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    shown = parts.collect::<Vec<_>>().join(count);
     // Administrators have that role on their own site only.
     shown
         .replace("<div><dt>role</dt><dd>administrator</dd></div>", "")

@@ -52,7 +52,7 @@ async fn old_hosts_redirect_and_links_in_texts_follow(server: Server) {
         }
         assert!(!page.contains("href=\"https://old.example.com"), "{page}");
     }
-    let posts = text_of(&visitor.get("/@alice").await);
+    let posts = text_of(&visitor.get("/@alice?show=posts").await);
     assert!(posts.contains("href=\"https://new.example.org/tweet/1\""), "{posts}");
     let feed = text_of(&visitor.get(&format!("/news/{news}/atom")).await);
     assert!(feed.contains("tag:first.example,") && feed.contains("https://new.example.org/news/1#comment-1"));

@@ -241,7 +241,7 @@ async fn score_everywhere(server: &Server, host: &str) -> String {
     expected
 }
 
-#[in_memory(&[PROXY, NETWORKS])]
+#[in_memory(&[PROXY, NETWORKS, ("sites.marks", "all")])]
 async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown(server: Server) {
     let (admin, client) = (administrator(&server).await, server.visitor());
     admin.submit_link("A story", "https://a.com/page").await;

@@ -281,6 +281,7 @@ fn every_action_that_can_be_undone_is_tried() {
         "speak",
         "answer",
         "set_hooks",
+        "set_readers",
         // Jobs, and rows of other kinds: see `removals_of_all.rs` and `messages.rs`.
         "remove_all",
         "close",

@@ -45,7 +45,8 @@ const ITEMS: [(&str, &str); 10] = [
 ];
 
 /// The keys whose loss takes a list with it: they are the list.
-const LIST_KEYS: [&str; 15] = [
+const LIST_KEYS: [&str; 16] = [
+    "news.votes:",
     "host.news:",
     "items",
     "built:",

@@ -62,7 +62,7 @@ pub async fn change_identity(
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
     committed.await?;
-    // Who may read counts from now on.
+    // The choice of readers counts from now on.
     identity::of_site(site, now).await?;
     let name = changed.texts.get(NAME).unwrap_or_default();
     tracing::info!(target: AUDIT, by = viewer.username, name, %readers, "the appearance of the site was changed");

@@ -94,11 +94,12 @@ async fn pass<F: Future<Output = Response>>(
     mut request: Request,
     handle: impl FnOnce(Request) -> F,
 ) -> Response {
+    let is_read = *request.method() == Method::GET;
     let admitted = members::admit(app, route, &mut request).await;
     match admitted.and_then(|admitted| Wings::of(app).admit(route).map(|()| admitted)) {
         Ok(admitted) => {
             let mut response = handle(request).await;
-            if admitted.is_none() && members::is_closed(app, route) {
+            if is_read && admitted.is_none() && members::is_closed(app, route) {
                 // Another server has closed the site, which this one has learned with what it has just read.
                 return RequestError::from(Refusal::MembersOnly).into_response();
             }

@@ -393,7 +393,7 @@ impl Walk {
             reader.demand("/usernews/N", &found, of_person(Kind::Story, true));
             let found = reader.pages(&format!("/usercomments/{name}/0")).await;
             reader.demand("/usercomments/N", &found, of_person(Kind::Comment, true));
-            let found = reader.pages(&format!("/@{name}")).await;
+            let found = reader.pages(&format!("/@{name}?show=posts")).await;
             if !member.is_banned {
                 reader.demand("/@N", &found, of_person(Kind::Tweet, false));
             }

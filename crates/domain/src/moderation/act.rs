@@ -216,13 +216,13 @@ fn sentence_about(case: &Case<'_>, subject: &Contribution) -> Option<String> {
     (!told.is_empty()).then(|| format!("{}{reason}", told.replace("{}", &subject.called())))
 }
 
-/// The first line of a message: what happened, after the title of the story that it is about, and an empty line.
+/// The first line of a message: what happened, after the title of the story that it is about, and an empty line. The story of a
+/// comment is not named, since it may be removed later.
 fn headline(case: &Case<'_>, subject: Option<&Contribution>) -> String {
     let told = case.deed.action().facts().told.replace("{}", case.thing.noun());
     let title = match subject {
         Some(Contribution::Story(story)) => Some(&story.title),
-        Some(Contribution::Comment(stored)) => Some(&stored.news.title),
-        Some(Contribution::Tweet(_) | Contribution::Profile(_)) | None => None,
+        Some(Contribution::Comment(_) | Contribution::Tweet(_) | Contribution::Profile(_)) | None => None,
     };
     // The message about an erasure names nothing of it.
     let title = title.filter(|_| !matches!(case.deed, Deed::Erase(_)));

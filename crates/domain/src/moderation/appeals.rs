@@ -226,7 +226,7 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Op
     review::settle(&mut effect.batch, &Thing::Appeal(id));
     effect.concerns = Some(waiting.appellant.id);
     let outcome = if granted { "granted: the decision has been undone." } else { "rejected." };
-    let what = format!("Your appeal against line {id} of the moderation log was {outcome}");
+    let what = format!("Your appeal against entry {id} of the moderation log was {outcome}");
     effect.message = Some(told(&what, case.reason));
 }
 

@@ -44,7 +44,7 @@ pub enum SitePart {
     Reasons,
     /// The webhooks.
     Hooks,
-    /// Who may read the site.
+    /// The people who may read the site.
     Readers,
     /// Whether people can sign up.
     Signups,

@@ -217,7 +217,7 @@ impl SiteTexts {
         self.get(field).filter(|_| given_by(rules, field).is_none())
     }
 
-    /// Who may read the site.
+    /// The people who may read the site.
     pub fn readers(&self, rules: &Rules) -> SiteReaders {
         self.in_force(rules, READERS).and_then(SiteReaders::parse).unwrap_or(rules.site.readers)
     }

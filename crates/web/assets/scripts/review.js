@@ -16,7 +16,7 @@ document.addEventListener("click", async (event) => {
     const menu = document.adoptNode(page.querySelector(".moderation-menu"));
     for (const field of menu.querySelectorAll("[name=next]")) field.value = location.pathname + location.search;
     place.append(menu);
-    menu.querySelector("input:not([type=hidden]), summary, a")?.focus();
+    menu.querySelector("input:not([type=hidden], [hidden]), summary, a")?.focus();
   } catch {
     location.assign(link.href);
   }

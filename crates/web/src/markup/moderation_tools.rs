@@ -78,6 +78,7 @@ impl ActionForms<'_> {
         html! {
             form.form.moderation-form method="post" action="/moderate" {
                 (thing_fields(frame, thing))
+                (frame.form_page())
                 input type="hidden" name="next" value=(self.next);
                 (fields)
                 @if !actions.iter().all(needs_none) {

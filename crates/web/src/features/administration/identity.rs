@@ -300,14 +300,15 @@ mod tests {
         let texts = [
             ("name", MAX_SITE_NAME),
             ("description", MAX_SITE_DESCRIPTION),
-            ("signup_question", MAX_SIGNUP_QUESTION),
-            ("signup_answers", MAX_SIGNUP_ANSWERS),
             ("about", MAX_SITE_TEXT),
             ("rules", MAX_SITE_TEXT),
         ];
         let mut fields: Vec<(&str, String)> =
             texts.into_iter().map(|(name, most)| (name, longest(most))).collect();
         fields.push(("accent", "#aa0000".to_owned()));
+        // There is no room for these in characters of four bytes, too.
+        fields.push(("signup_question", "x".repeat(MAX_SIGNUP_QUESTION)));
+        fields.push(("signup_answers", "x".repeat(MAX_SIGNUP_ANSWERS)));
         for [label, address] in LINK_FIELDS {
             fields.push((label, longest(MAX_LINK_LABEL)));
             fields.push((address, format!("/{}", ".".repeat(MAX_LINK_ADDRESS_BYTES - 1))));

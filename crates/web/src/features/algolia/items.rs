@@ -106,7 +106,7 @@ impl Tree<'_> {
         positions: Range<usize>,
         is_whole: bool,
     ) -> Result<String, RequestError> {
-        let line = Seen::by_visitors(&self.thread.news, ShownIn::Page).ok_or(RequestError::NotFound)?;
+        let line = Seen::by_visitors(&self.thread.news, ShownIn::List).ok_or(RequestError::NotFound)?;
         let news: &News = &line.news;
         let entry = json!({
             "author": line.username.as_deref(), "created_at": date(news.ctime), "created_at_i": news.ctime,

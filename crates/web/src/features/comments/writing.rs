@@ -205,11 +205,13 @@ fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestErro
 /// The page for replying to a comment, or to the story if there is none.
 fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> Result<Markup, RequestError> {
     let about = parent.and_then(|parent| thread.outline().position(parent)).map(|at| thread.view(at));
-    let (heading, label) =
-        if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
+    let (heading, label, button) = match parent {
+        Some(_) => ("Reply", "Your reply", "Reply"),
+        None => ("Comment", "Your comment", "Add comment"),
+    };
     let news = thread.news.news.id;
     let place = EditorPlace::Alone;
-    let form = CommentEditor { parent, place, ..CommentEditor::in_thread(news, label, "Post") };
+    let form = CommentEditor { parent, place, ..CommentEditor::in_thread(news, label, button) };
     let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None };
     Ok(page.render(frame))
 }

@@ -322,7 +322,7 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
 fn restricted(restriction: &RestrictionRecord) -> String {
     let RestrictionRecord { kind, until, reason, moderation_id } = restriction;
     let until = until.map(|until| format!(" until {}", date(until))).unwrap_or_default();
-    format!("{kind}{until}, line {moderation_id} of the moderation log: {reason}")
+    format!("{kind}{until}, entry {moderation_id} of the moderation log: {reason}")
 }
 
 /// The role that the rights of an account give its owner; empty for most.

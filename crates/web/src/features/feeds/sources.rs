@@ -285,7 +285,7 @@ pub async fn of_story(
     let thread = threads::get(&mut asked.visit, id, CommentOrder::Score.into(), wanted).await?;
     let news = &thread.news.news;
     // Its title would be in each entry.
-    if Seen::by_visitors(&thread.news, ShownIn::Page).is_none() {
+    if Seen::by_visitors(&thread.news, ShownIn::List).is_none() {
         return Err(Refusal::NoSuchNews.into());
     }
     let lines = thread.outline();
