@@ -268,7 +268,7 @@ async fn moderate(administrator: &Client, member: &Client) {
 const PAGES: [(Viewer, &str); 3] = [
     (
         Viewer::Anonymous,
-        "/ /top/0 /top/day /top/week /top/month /top/year /top/all /top/all/0 /latest/0 /best /best/new /topic/programming /topic/books,maps/new /topics /past \
+        "/ /top/0 /top/day /top/week /top/month /top/year /top/all /top/all/0 /top/day/0 /top/week/0 /top/month/0 /top/year/0 /latest/0 /best /best/new /topic/programming /topic/books,maps/new /topics /past \
          /past/2027-01 /past/2027-01/30 /search?q=the /search?q=votes:>abc+nothing /news/THREAD \
          /news/THREAD?at=1 /login /login/passkey /register /reset-password /reset-password/TOKEN \
          /confirm-email/TOKEN /register?invitation=TOKEN /register?invitation=unknown \

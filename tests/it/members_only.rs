@@ -216,7 +216,7 @@ async fn administrators_set_who_reads_which_counts_at_once_and_is_in_the_log(ser
     assert_eq!(read().await, [StatusCode::OK; 2]);
     let log = alice.api_get("/api/moderations").await;
     assert_eq!(
-        log["moderations"].as_array().unwrap().iter().filter(|line| line["action"] == "set_readers").count(),
+        log["entries"].as_array().unwrap().iter().filter(|line| line["action"] == "set_readers").count(),
         2
     );
 }

@@ -107,7 +107,7 @@ const PAGES: &[&str] = &[
     "/comments",
     "/user/alice",
     "/user/bob",
-    "/user/carol",
+    "/user/carol?show=about",
     "/site/example.com/stories/0",
 ];
 

@@ -38,8 +38,8 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     if comment.body == after {
         return Err(Refusal::NothingToModerate("the comment already reads like that").into());
     }
-    let mut effect = Effect::default();
-    effect.message = Some(format!("A moderator has edited your {called}: {}", case.reason));
+    let message = Some(format!("A moderator has edited your {called}: {}", case.reason));
+    let mut effect = Effect { message, ..Effect::default() };
     let texts = [comment.stored_text(), StoredText::Formatted(&after)];
     let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;
     announced.write(&mut effect.batch);

@@ -121,12 +121,12 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
     let restriction = in_force.ok_or(Refusal::NothingToModerate("no such restriction is in force"))?;
     let replaced = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
     let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
-    let mut effect = Effect::default();
-    effect.ends = Some(restriction.moderation);
-    effect.message = Some(match &replaced {
+    let message = match &replaced {
         Some(replaced) => message_about(kind, replaced),
         None => told(lifted(kind), case.reason),
-    });
+    };
+    let ends = Some(restriction.moderation);
+    let mut effect = Effect { ends, message: Some(message), ..Effect::default() };
     replace(case, &mut effect, &person, kind, replaced.as_ref());
     Ok(effect)
 }

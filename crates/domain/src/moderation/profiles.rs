@@ -69,8 +69,8 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
 /// Puts back the text of a profile, except where the person has written another since.
 async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect, Error> {
     let key = keys::user(person.user.id);
-    let mut effect = Effect::default();
-    effect.ends = ended_by(case, removed.line).await?.or(Some(removed.line));
+    let ends = ended_by(case, removed.line).await?.or(Some(removed.line));
+    let mut effect = Effect { ends, ..Effect::default() };
     for (field, kept) in REMOVED_TEXTS {
         let is_blank = person.hash.get(field).is_none_or(str::is_empty);
         if let Some(text) = person.hash.get(kept).filter(|_| is_blank) {
