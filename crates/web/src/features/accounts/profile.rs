@@ -54,7 +54,7 @@ fn no_posts(frame: &Frame<'_>, is_own: bool) -> Markup {
 }
 
 /// The entries on a view of a profile.
-const ENTRIES: u64 = 10;
+const ENTRIES: u8 = 10;
 
 /// The views of a profile, by their names in its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
@@ -373,14 +373,14 @@ async fn show(
     let view = asked.or_else(first).unwrap_or(View::About);
     let user = &profile.user;
     let shown = match view {
-        View::Stories => Shown::Stories(news_lists::posted(&mut visit, user.id, 0, ENTRIES).await?),
-        View::Comments => {
-            Shown::Comments(comment_lists::of_user(&mut visit, user.id, &user.username, 0, ENTRIES).await?)
-        }
+        View::Stories => Shown::Stories(news_lists::posted(&mut visit, user.id, 0, ENTRIES.into()).await?),
+        View::Comments => Shown::Comments(
+            comment_lists::of_user(&mut visit, user.id, &user.username, 0, ENTRIES.into()).await?,
+        ),
         View::Posts => {
             let window: Window = query.into();
             // The later pages are those of the whole list.
-            let count = if window.before.is_none() { ENTRIES as usize } else { window.count };
+            let count = if window.before.is_none() { ENTRIES.into() } else { window.count };
             let window = Window { count, ..window };
             Shown::Posts(reading::of_user(&mut visit, user.id, &window).await?)
         }

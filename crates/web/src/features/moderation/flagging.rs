@@ -88,8 +88,6 @@ pub const fn reason_name(reason: FlagReason) -> &'static str {
     }
 }
 
-/// The noun for a thing in a sentence.
-
 /// The viewer's flag, and the button that takes it back while it waits.
 fn flagged(frame: &Frame<'_>, thing: &Thing, flag: &Flag) -> Markup {
     html! {
