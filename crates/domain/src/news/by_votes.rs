@@ -2,7 +2,7 @@
 //!
 //! Each story that is listed is in one list, that of its age (`news.votes:<age>`), so that a vote writes one member. The best within an
 //! age are read from its list and those of the lesser ones. A story comes into its list with its record ([`News`]); votes move it there, and
-//! [`sweep`] moves it on when it has become too old. Readers leave out what is still to be moved.
+//! `sweep` moves it on when it has become too old. Readers leave out what is still to be moved.
 
 use super::lines;
 use super::lists::{FoundItems, NewsPage, merged, shared_page};
