@@ -212,6 +212,9 @@ async fn administrators_set_who_reads_which_counts_at_once_and_is_in_the_log(ser
     assert_eq!(read().await, [StatusCode::SEE_OTHER, StatusCode::UNAUTHORIZED]);
     let log = page(&alice, "/moderations").await;
     assert!(log.content().contains("changed who can read the site"), "{}", log.content());
+    // A form without the choice does not open the site.
+    assert!(redirects_to(&alice.post("/admin/site", &[("name", "Club")]).await).starts_with("/admin/site"));
+    assert_eq!(read().await, [StatusCode::SEE_OTHER, StatusCode::UNAUTHORIZED]);
     set("everyone").await;
     assert_eq!(read().await, [StatusCode::OK; 2]);
     let log = alice.api_get("/api/moderations").await;

@@ -21,7 +21,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
-use tidings_domain::identity::Identity;
+use tidings_domain::identity::{self, Identity};
 use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::site_settings::{
     ANSWERS, Control, DEFAULT_ACCENT, QUESTION, SITE_SETTINGS, SiteSetting, SiteTexts, given_by,
@@ -47,12 +47,20 @@ pub const LINK_FIELDS: [[&str; 2]; MAX_FOOTER_LINKS] = [
 /// The errors, by field.
 pub type FieldErrors = Vec<(&'static str, IdentityError)>;
 
-/// Reads the form: the settings of the site, and the links. Missing fields count as empty, and empty ones as not set.
+/// Reads the form: the settings of the site, and the links. Missing fields count as empty, and empty ones as not set; but a
+/// choice that was not sent stays as it is `stored`, so that nobody opens a site by leaving it out.
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn read_identity(fields: &Fields, rules: &Rules) -> Result<Identity, FieldErrors> {
-    let (texts, mut errors) = SiteTexts::parse(|field| fields.text(field));
+pub fn read_identity(
+    fields: &Fields,
+    (stored, rules): (&SiteTexts, &Rules),
+) -> Result<Identity, FieldErrors> {
+    let (texts, mut errors) = SiteTexts::parse(|field| match fields.get(field) {
+        Some(typed) => typed,
+        None if is_choice(field) => stored.get(field).unwrap_or_default(),
+        None => "",
+    });
     let is_unanswered =
         texts.in_force(rules, QUESTION).is_some() && texts.accounts(rules).signup_question.is_empty();
     if is_unanswered && errors.iter().all(|(field, _)| *field != ANSWERS) {
@@ -66,6 +74,11 @@ pub fn read_identity(fields: &Fields, rules: &Rules) -> Result<Identity, FieldEr
         }
     }
     if errors.is_empty() { Ok(identity) } else { Err(errors) }
+}
+
+fn is_choice(field: &str) -> bool {
+    let setting = SITE_SETTINGS.iter().find(|setting| setting.field == field);
+    setting.is_some_and(|setting| matches!(setting.control, Control::Choice(_)))
 }
 
 /// The page to return to after a change.
@@ -210,7 +223,8 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Res
 pub async fn change(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     form.user.require_admin()?;
     let wrong = |(name, error): (_, IdentityError)| (name, sentence(&error.to_string()));
-    let identity = read_identity(&form.fields, &app.site.rules)
+    let stored = identity::of_site(&app.site, app.now()).await?;
+    let identity = read_identity(&form.fields, (&stored.texts, &app.site.rules))
         .map_err(|errors| RequestError::Fields(errors.into_iter().map(wrong).collect()))?;
     let change = (&identity, write_site_change as _);
     let changing = administration::change_identity(&app.site, app.now(), &form.user, change);
@@ -280,7 +294,7 @@ mod tests {
     };
 
     fn read(encoded: &str) -> Result<Identity, FieldErrors> {
-        read_identity(&Fields::parse(encoded.as_bytes()).unwrap(), &Rules::default())
+        read_identity(&Fields::parse(encoded.as_bytes()).unwrap(), (&SiteTexts::default(), &Rules::default()))
     }
 
     #[test]
