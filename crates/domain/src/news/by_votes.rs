@@ -9,14 +9,18 @@ use super::lists::{FoundItems, NewsPage, merged, shared_page};
 use super::past::{member, read_member};
 use crate::accounts::visit::Visit;
 use crate::news::item::News;
+use crate::process_state::process_state;
 use crate::values::{Age, NewsId, Timestamp};
 use crate::{Decision, Error, Site, keys};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use strum::IntoEnumIterator;
 use tidings_keyspace::{Batch, Fetch, Order, Reads, Store, read};
 
 /// How long after its start, and how often a server moves stories on.
 pub(crate) const EVERY: (Duration, Duration) = (Duration::ZERO, Duration::from_secs(60));
+/// Seconds in a day.
+const DAY: u64 = 86_400;
 /// Members that are looked at together.
 const MEMBERS_AT_ONCE: u64 = 1_000;
 /// Stories that are placed together.
@@ -59,23 +63,67 @@ pub(crate) fn place(batch: &mut Batch, (id, posted): (NewsId, Timestamp), now: T
     }
 }
 
-/// Moves stories that have become too old for their list. The lists are read from `store`, which counts its rounds separately. Rounds: 1 for each 1,000 stories, and 2 for each 200 that move.
+/// When this server has swept last; 0 before the first time.
+#[derive(Default)]
+struct LastSweep(AtomicU64);
+
+process_state!(LastSweep);
+
+/// Moves stories that have become too old for their list. The first time, and after a day without, it looks at all; later only
+/// at those that have crossed an age since. The lists are read from `store`, which counts its rounds separately. Rounds: 1 for
+/// each 1,000 stories that are looked at, and those of [`place_all`].
 pub(crate) async fn sweep(site: &Site, store: &Store, now: Timestamp) -> Result<(), Error> {
-    for age in Age::iter().filter(|age| *age != Age::All) {
-        let (list, mut start) = (keys::news_by_votes(age), 0);
-        loop {
-            let part = read::sorted_range(&list, Order::Ascending, start, MEMBERS_AT_ONCE);
-            let part = store.fetch(part).await?;
-            if part.is_empty() {
-                break;
-            }
-            let stories = part.iter().filter_map(|(member, _)| read_member(member));
-            let old = stories.filter(|(_, posted)| !age.has(*posted, now)).map(|(id, _)| id);
-            let moved = place_all(site, now, &old.collect::<Vec<_>>()).await?;
-            start += MEMBERS_AT_ONCE.saturating_sub(moved);
+    let last = Timestamp(site.of::<LastSweep>().0.load(Ordering::Relaxed));
+    let is_recent = (last.0..last.0.saturating_add(DAY)).contains(&now.0);
+    for age in Age::iter() {
+        let Some(span) = age.seconds() else { continue };
+        if is_recent {
+            sweep_crossed(site, store, now, (last, span)).await?;
+        } else {
+            sweep_list(site, store, now, age).await?;
         }
     }
+    site.of::<LastSweep>().0.store(now.0, Ordering::Relaxed);
     Ok(())
+}
+
+/// Moves the stories that have become as old as this since the last sweep, with a minute for clocks that differ.
+async fn sweep_crossed(
+    site: &Site,
+    store: &Store,
+    now: Timestamp,
+    (last, span): (Timestamp, u64),
+) -> Result<(), Error> {
+    let mut least = last.0.saturating_sub(span).saturating_sub(EVERY.1.as_secs());
+    let most = now.0.saturating_sub(span);
+    loop {
+        let posted = (least as f64, most as f64);
+        let found = read::sorted_by_score(keys::NEWS_CRON, Order::Ascending, posted, MEMBERS_AT_ONCE);
+        let found = store.fetch(found).await?;
+        let stories: Vec<NewsId> = found.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+        place_all(site, now, &stories).await?;
+        let Some((_, score)) = found.last().filter(|_| found.len() as u64 == MEMBERS_AT_ONCE) else {
+            return Ok(());
+        };
+        // More than that in one second are left to the next start.
+        least = Timestamp::from_score(*score).0.max(least + 1);
+    }
+}
+
+/// Moves those of a list that have become too old for it.
+async fn sweep_list(site: &Site, store: &Store, now: Timestamp, age: Age) -> Result<(), Error> {
+    let (list, mut start) = (keys::news_by_votes(age), 0);
+    loop {
+        let part = read::sorted_range(&list, Order::Ascending, start, MEMBERS_AT_ONCE);
+        let part = store.fetch(part).await?;
+        if part.is_empty() {
+            return Ok(());
+        }
+        let stories = part.iter().filter_map(|(member, _)| read_member(member));
+        let old = stories.filter(|(_, posted)| !age.has(*posted, now)).map(|(id, _)| id);
+        let moved = place_all(site, now, &old.collect::<Vec<_>>()).await?;
+        start += MEMBERS_AT_ONCE.saturating_sub(moved);
+    }
 }
 
 /// Places some stories anew, if they are listed. Returns how many are. Rounds: 2 for each 200, more on conflicts.
@@ -112,8 +160,6 @@ mod tests {
     use crate::passwords::PasswordWorker;
     use crate::values::Rules;
 
-    const DAY: u64 = 86_400;
-
     async fn listed(site: &Site) -> Vec<Vec<(u64, f64)>> {
         let mut found = Vec::new();
         for age in Age::iter() {
@@ -137,6 +183,15 @@ mod tests {
         batch.set_field(keys::news(NewsId(2)), "del", "1");
         site.store.commit(batch).await.unwrap();
         assert_eq!(listed(&site).await[0], [(2, 1.0), (1, 1.0)], "the newest of equal ones first");
+        // The second sweep looks only at what has become a day old since.
+        for (seconds, place) in [(DAY - 30, 0), (DAY + 30, 1)] {
+            let mut batch = Batch::new();
+            batch.sorted_add(keys::NEWS_CRON, "1", (posted + 1) as f64);
+            site.store.commit(batch).await.unwrap();
+            sweep(&site, &site.store, Timestamp(posted + seconds)).await.unwrap();
+            let found = listed(&site).await;
+            assert!(found[place].iter().any(|(id, _)| *id == 1), "after {seconds} s: {found:?}");
+        }
         for (days, place) in [(2, 1), (8, 2), (31, 3), (366, 4)] {
             sweep(&site, &site.store, Timestamp(posted + days * DAY + 9)).await.unwrap();
             let found = listed(&site).await;

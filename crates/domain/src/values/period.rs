@@ -139,15 +139,22 @@ shown!(Age: |age| age.name());
 impl Age {
     /// Whether something posted at a time is within it.
     pub const fn has(self, posted: Timestamp, now: Timestamp) -> bool {
+        match self.seconds() {
+            Some(seconds) => now.seconds_since(posted) < seconds,
+            None => true,
+        }
+    }
+
+    /// Its seconds; `None` if it has no end.
+    pub const fn seconds(self) -> Option<u64> {
         const DAY: u64 = 86_400;
-        let days = match self {
-            Self::Day => 1,
-            Self::Week => 7,
-            Self::Month => 30,
-            Self::Year => 365,
-            Self::All => return true,
-        };
-        now.seconds_since(posted) < days * DAY
+        match self {
+            Self::Day => Some(DAY),
+            Self::Week => Some(7 * DAY),
+            Self::Month => Some(30 * DAY),
+            Self::Year => Some(365 * DAY),
+            Self::All => None,
+        }
     }
 
     /// The age of something posted at a time.
