@@ -257,7 +257,7 @@ settings! {
     rules {
         site: ReadingRules {
             readers: ValueKind::Form("everyone or members"),
-                "Who can read the site: everyone, or only members who are logged in.";
+                "The people who can read the site: everyone, or only members who are logged in.";
         }
         limits: LimitRules {
             account_creation_seconds: LIMIT, "One new account per address in this many seconds, unless a member has invited it; 0 = no limit.";

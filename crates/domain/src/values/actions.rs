@@ -270,7 +270,7 @@ actions! {
         button: "Hold what they write for approval",
         fits: |it| it.is_free_of(RestrictionKind::Hold),
         object: "a person",
-        told: "What you write waits for approval",
+        told: "Your posts now wait for approval",
         can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Hold),
@@ -278,7 +278,7 @@ actions! {
     };
     /// A person's posts no longer wait.
     Unhold = "unhold", "no longer holds the posts of {}", {
-        told: "What you write no longer waits for approval",
+        told: "Your posts no longer wait for approval",
         button: "Stop holding what they write",
         fits: |it| it.is_under(RestrictionKind::Hold),
         object: "a person",
@@ -330,7 +330,7 @@ actions! {
         button: "Remove everything",
         fits: |it| it.is_person(),
         object: "a person",
-        told: "What you wrote recently was removed",
+        told: "Your recent posts were removed",
         can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),

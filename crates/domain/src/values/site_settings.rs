@@ -104,7 +104,7 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
         field: READERS,
         setting: "site.readers",
         label: "Readers",
-        hint: "Who can read the site. Members only: nobody else sees a word of it, and feed readers need a key.",
+        hint: "With members only, nobody else sees a word of the site, and feed readers need a key.",
         control: Control::Choice(&[("everyone", "Everyone"), ("members", "Members only")]),
         parse: |text| match text {
             "" => Ok(String::new()),
@@ -115,7 +115,7 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
         field: SIGNUP,
         setting: "accounts.signup",
         label: "Sign-up",
-        hint: "Who can get an account.",
+        hint: "The people who can get an account.",
         control: Control::Choice(&[
             ("open", "Anyone"),
             ("invite", "People whom a member invites"),

@@ -83,7 +83,7 @@ fn is_of_host(address: &str, host: &str) -> bool {
 fn things(frame: &Frame<'_>) -> Markup {
     let features = &frame.rules.features;
     html! {
-        h2 { "What is here" }
+        h2 { "On this site" }
         ul {
             li { a href="/" { "Stories" } " are links and texts that members submit. Votes lift a story; age sinks it." }
             @if features.timelines { li { a href="/everyone" { "Posts" } " are short messages to those who follow you." } }

@@ -63,7 +63,7 @@ pub async fn page(
                 }
             }
         }
-        h2 { "What they wrote last" }
+        h2 { "Latest posts and comments" }
         @if overview.posts.is_empty() { p.empty { "None." } }
         ol.log role="list" { @for post in &overview.posts { li data-item { (latest(&frame, post)) } } }
         @if !threads.is_empty() {
