@@ -8,6 +8,7 @@ pub use tidings_testing_redis as redis_server;
 pub mod skips;
 
 pub mod certificates;
+pub mod oidc_provider;
 pub mod page_server;
 pub mod server;
 pub mod smtp_server;
