@@ -16,12 +16,14 @@ use crate::WrongUse;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::site_settings::{Configured, SITE_SETTINGS, SiteSetting, SiteTexts};
 use tidings_domain::values::{Economy, KarmaRules, Rules, SiteReaders};
-use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
+use tidings_web::settings::{OidcSettings, SearchSettings, TitleSettings, TransportSettings};
 
-pub use self::settings::{Backup, Feeds, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};
+pub use self::settings::{
+    Backup, Feeds, Log, Mail, Metrics, Oidc, Search, Server, Site, Sites, Timelines, Web,
+};
 pub use self::values::{
-    HostName, HubUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl, file_of,
-    folder_of,
+    HostName, HubUrl, IssuerUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl,
+    file_of, folder_of,
 };
 
 use self::settings::{REPLACED, Setting};
@@ -54,6 +56,8 @@ pub struct Config {
     pub sites: Sites,
     /// The backups that the server makes.
     pub backup: Backup,
+    /// Logging in through an OpenID provider. The rules for it are among the rules.
+    pub oidc: Oidc,
     /// The search of this server.
     pub search: Search,
     /// How lines of the log look.
@@ -149,6 +153,26 @@ impl Config {
                 config.rules.site.readers == SiteReaders::Members && config.feeds.hub.is_some(),
                 "site.readers",
                 "everyone with feeds.hub, which anyone can read",
+            ),
+            (
+                config.oidc.issuer.is_some() && config.oidc.client_id.is_empty(),
+                "oidc.client_id",
+                "the id of this site at oidc.issuer",
+            ),
+            (
+                config.oidc.issuer.is_some() && config.oidc.client_secret_file.is_empty(),
+                "oidc.client_secret_file",
+                "the file with the secret of this site at oidc.issuer",
+            ),
+            (
+                config.oidc.issuer.is_some() && !config.oidc.scopes.split(' ').any(|scope| scope == "openid"),
+                "oidc.scopes",
+                "openid among them",
+            ),
+            (
+                config.rules.oidc.only && config.oidc.issuer.is_none(),
+                "oidc.only",
+                "false without oidc.issuer",
             ),
             (
                 has_question && accounts.signup_answers.is_empty(),
@@ -251,7 +275,21 @@ impl Config {
             keep_figures_every: tidings_web::server::figures::KEEP_FIGURES_EVERY,
             store_folder: self.server.store.folder(),
             search: self.search_settings(),
+            oidc: self.oidc_settings(),
         }
+    }
+
+    fn oidc_settings(&self) -> Option<OidcSettings> {
+        let Oidc { issuer, client_id, client_secret_file, name, scopes, groups_claim } = self.oidc.clone();
+        let IssuerUrl(issuer) = issuer?;
+        Some(OidcSettings {
+            client_id,
+            client_secret_file: client_secret_file.into(),
+            name,
+            scopes,
+            groups_claim,
+            ..OidcSettings::of(issuer)
+        })
     }
 
     /// The search as the server needs to know it.

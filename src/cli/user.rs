@@ -12,10 +12,11 @@ use tidings_domain::Site;
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::accounts::{account, harden, people, signup};
+use tidings_domain::accounts::{account, harden, login_link, people, signup};
 use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::words::counted;
 use tidings_domain::values::{NewPassword, UserId, Username};
+use tidings_web::features::sessions::login_link::login_link_path;
 
 /// Manage accounts.
 ///
@@ -71,6 +72,13 @@ pub enum UserCommand {
     /// password alone logs in. Make sure that it is the owner who asks.
     RemoveTwoFactor {
         /// The username.
+        name: String,
+    },
+    /// Print a link with which an administrator logs in, if the OpenID provider does not work.
+    ///
+    /// The link works once, for ten minutes, and whatever the settings of logins are.
+    LoginLink {
+        /// The username of an administrator.
         name: String,
     },
     /// Set a user's password and log the user out everywhere.
@@ -129,6 +137,10 @@ impl UserCommand {
                     true => say!("{name} has no second factor any more"),
                     false => say!("{name} had no second factor"),
                 }
+            }
+            Self::LoginLink { name } => {
+                let token = login_link::make(site, now(), find(site, &name).await?).await?;
+                say!("{}{}", site.address.trim_end_matches('/'), login_link_path(&token));
             }
             Self::Password { name } => {
                 let id = find(site, &name).await?;

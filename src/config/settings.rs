@@ -12,15 +12,15 @@ use lettre::message::Mailbox;
 use url::{Origin, Url};
 
 use super::values::{
-    Contact, HostName, HubUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl,
-    ValueKind,
+    Contact, HostName, HubUrl, IssuerUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl,
+    TimelinesUrl, ValueKind,
 };
 use super::{Config, Layers};
 use crate::WrongUse;
 use tidings_domain::values::{
     AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, MAX_INVITATIONS, MAX_KEPT_DAYS,
     MAX_SIGNUP_ANSWERS, MAX_SIGNUP_QUESTION, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
-    ModerationRules, RankingRules, RateRules, ReadingRules, RetentionRules, Rules, SiteMarkRules,
+    ModerationRules, OidcRules, RankingRules, RateRules, ReadingRules, RetentionRules, Rules, SiteMarkRules,
     TimelineRules, TrustRules,
 };
 
@@ -127,6 +127,7 @@ const STREAMS: ValueKind = ValueKind::Whole { unit: " of streams", least: 0, mos
 const KEPT_DAYS: ValueKind = ValueKind::Whole { unit: " of days", least: 0, most: 36_500 };
 const PATH: ValueKind = ValueKind::Line { least: 0, most: 4_096 };
 const WORDS: ValueKind = ValueKind::Words("words", MAX_SIGNUP_ANSWERS);
+const NAMES: ValueKind = ValueKind::Words("names", 4_096);
 const HOSTS: ValueKind = ValueKind::List("comma-separated host names, like example.com, www.example.com");
 const NETWORKS: ValueKind =
     ValueKind::List("comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8");
@@ -231,6 +232,19 @@ settings! {
                 "How many of its backups the server keeps; it removes the oldest.";
             after: String = "", PATH,
                 "A program that runs after each scheduled backup, with the path of the file as its argument; empty = none.";
+        }
+        /// Logging in through an OpenID provider.
+        oidc: Oidc {
+            issuer: Option<IssuerUrl> = "", ValueKind::Form("an https URL, or an http URL of this machine, like https://login.example.com, or nothing"),
+                "The issuer of the OpenID provider through which people log in, as its discovery document names it; empty = none.";
+            client_id: String = "", ValueKind::Line { least: 0, most: 255 }, "The id of this site at the provider.";
+            client_secret_file: String = "", PATH, "The file with the secret of this site at the provider.";
+            name: String = "single sign-on", ValueKind::Line { least: 1, most: 40 },
+                "The provider's name, for the button “Log in with ...”.";
+            scopes: String = "openid profile email", ValueKind::Line { least: 6, most: 255 },
+                "The scopes that the site asks for, with spaces between them; openid is one of them.";
+            groups_claim: String = "groups", ValueKind::Line { least: 1, most: 255 },
+                "The claim that has a person's groups at the provider.";
         }
         /// The search of this server.
         search: Search {
@@ -398,6 +412,15 @@ settings! {
                 "Names that nobody can sign up with, with commas between them.";
             confirm_email: ValueKind::Switch,
                 "Whether accounts that are new or change their e-mail address can only read until it is confirmed; needs mail.relay.";
+        }
+        oidc: OidcRules {
+            allowed_domains: NAMES, "Domains whose verified e-mail addresses can log in, without their subdomains, with commas between them; empty = all.";
+            moderators: NAMES, "Groups at the provider whose members are moderators, with commas between them.";
+            administrators: NAMES, "Groups at the provider whose members are administrators, with commas between them.";
+            only: ValueKind::Switch,
+                "Whether the provider is the only way to log in and to sign up; an administrator can still log in with tidings user login-link.";
+            mfa: ValueKind::Form("site or provider"),
+                "Where two-step login is: site, which asks unless the provider says that it did (amr mfa), or provider.";
         }
         trust: TrustRules {
             days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },

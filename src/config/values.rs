@@ -15,8 +15,8 @@ use strum::EnumString;
 use tidings_domain::home_servers;
 use tidings_domain::values::rates::seconds_of;
 use tidings_domain::values::{
-    Choice, Economy, JobsTopic, Networks, Pause, Rate, ReservedNames, SignupAnswers, SignupMode, SiteMarks,
-    SiteReaders, TitlePrefixes,
+    Choice, Economy, JobsTopic, NameList, Networks, Pause, Rate, ReservedNames, SecondStepAt, SignupAnswers,
+    SignupMode, SiteMarks, SiteReaders, TitlePrefixes,
 };
 use tidings_keyspace::flaw_of_sentinel_url;
 use tidings_search::index::{Language, name_of};
@@ -203,6 +203,9 @@ read_from_text! {
     Networks: |text, kind| Vec::from_text(text, kind).map(Self);
     Secret: |text, kind| String::from_text(text, kind).map(Self);
     HubUrl: |text, _| web_page(text).map(Self);
+    IssuerUrl: |text, _| web_page(text).filter(is_safe_issuer).map(Self);
+    NameList: |text, kind| kind.fits(text).then(|| Self::parse(text));
+    SecondStepAt: |text, _| Self::parse(text);
     Url: |text, _| web_page(text).filter(is_of_whole_host);
     url::Origin: |text, _| web_page(text).filter(is_of_whole_host).map(|url| url.origin());
     Mailbox: |text, _| text.parse().ok().filter(|_| !text.chars().any(char::is_control));
@@ -366,6 +369,21 @@ pub struct Relay {
 /// The address of a hub for feeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubUrl(pub Url);
+
+/// The issuer of an OpenID provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuerUrl(pub Url);
+
+/// Whether nobody between this server and an issuer can read along. An issuer has no query.
+fn is_safe_issuer(url: &Url) -> bool {
+    let is_here = match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    url.query().is_none() && (url.scheme() == "https" || is_here)
+}
 
 impl FromText for Relay {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {

@@ -7,6 +7,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tidings_domain::accounts::account::Owner;
+use tidings_domain::accounts::session_store::Device;
+use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::signup::{add_account, add_account_with_password};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
@@ -236,9 +239,15 @@ impl World {
                 }
             }
             Step::Deactivate(user) if alive(&user) => {
-                let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-                let leaving = self.user(user).await;
-                deactivate(self.site(), now, &leaving, (PASSWORD, address), Writings::Keep).await.unwrap();
+                let device = &Device::new("", IpAddr::V4(Ipv4Addr::LOCALHOST));
+                let user_now = &self.user(user).await;
+                let at = now.timestamp();
+                let log_in = sessions::log_in(self.site(), at, &user_now.username, PASSWORD, device);
+                let token = log_in.await.unwrap().auth;
+                let mut visit = Visit::new(self.site().clone(), at, Some(token.expose()));
+                visit.recognise().await.unwrap();
+                let owner = Owner { user: user_now, session: visit.session().unwrap(), device };
+                deactivate(self.site(), now, owner, PASSWORD, Writings::Keep).await.unwrap();
                 self.gone.insert(user);
                 self.follows.retain(|(reader, author)| *reader != user && *author != user);
                 self.tweets.retain(|_, (author, _)| *author != user);

@@ -1,7 +1,7 @@
 //! Accounts: who a user is, how they log in, and who is viewing a page.
 //!
 //! Keys: `user:<id>`, `users.count`, `username.to.id:<name>`, `username.folded:<name>`,
-//! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
+//! `session:<hash>`, `oidc:identity:<hash>`, `used:token:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
 //! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `administrator.first`,
@@ -16,7 +16,8 @@
 //! moderator), [`confirmation`] (of e-mail addresses), [`staff`] (who looks after the site),
 //! [`account`] (change the profile and the password), [`login`] (who guesses is slowed down),
 //! [`log_in`] (password and second factor, in one step or two), [`two_factor`] (authenticator apps,
-//! recovery codes and passkeys), [`sessions`] (log in and out, list and end sessions),
+//! recovery codes and passkeys), [`single_sign_on`] (accounts connected to an OpenID provider), [`login_link`] (a link for an
+//! administrator), `sealed` (texts that a browser carries), [`sessions`] (log in and out, list and end sessions),
 //! [`session_store`] (sessions as they are stored), [`password_reset`], [`notices`] (who hears of a
 //! change), [`outbox`] (mails that wait to be sent), [`unsubscribing`] (from them), [`inbox`] (what concerns a user, read or
 //! unread), [`message_threads`] (messages to the moderators as they are stored), [`names`] (names that look alike), [`trust`] (what accounts may not do yet), [`harden`]
@@ -40,6 +41,7 @@ pub mod invitations;
 pub mod karma;
 pub mod log_in;
 pub mod login;
+pub mod login_link;
 pub(crate) mod mentioned;
 pub mod message_threads;
 pub mod mutes;
@@ -57,11 +59,13 @@ pub mod reader;
 pub mod reading_key;
 pub mod recent_votes;
 pub mod roles;
+pub(crate) mod sealed;
 pub mod seen;
 pub mod session_store;
 pub mod sessions;
 pub mod signup;
 mod signup_limits;
+pub mod single_sign_on;
 pub mod staff;
 mod standing;
 pub(crate) mod store_rules;

@@ -2,14 +2,15 @@
 
 pub(crate) mod leave;
 
+use crate::accounts::account::Owner;
 use crate::accounts::reading_key::READING_KEY;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::two_factor::stored;
 use crate::accounts::unsubscribing::MAIL_SECRET;
 use crate::accounts::users::{
-    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, Role, User,
+    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, Role,
 };
-use crate::accounts::{applications, outbox, roles, sessions};
+use crate::accounts::{applications, outbox, roles, sessions, single_sign_on};
 use crate::audit::AUDIT;
 use crate::contributions::erasing::{ERASE_ALL, NAME};
 use crate::jobs::{self, Job, Jobs};
@@ -17,7 +18,6 @@ use crate::timelines::versions;
 use crate::values::secrets::random_token;
 use crate::values::{Digest, Moment};
 use crate::{Decision, Error, Site, keys};
-use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::Batch;
 
@@ -46,11 +46,12 @@ pub enum Writings {
 pub async fn deactivate(
     site: &Site,
     now: Moment,
-    user: &User,
-    (password, address): (&str, IpAddr),
+    owner: Owner<'_>,
+    password: &str,
     writings: Writings,
 ) -> Result<(), Error> {
-    let stored = sessions::confirm_password(site, &user.username, password, address).await?;
+    let user = owner.user;
+    let stored = sessions::confirm_password((site, now.timestamp()), owner, password).await?;
     let (key, job, salt) = (keys::user(user.id), leave::job(user.id), random_token()?);
     let erasure = Job::new(ERASE_ALL, user.id);
     let deactivated = site.act(&key, || async {
@@ -62,6 +63,7 @@ pub async fn deactivate(
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);
+        single_sign_on::forget(&mut batch, user);
         batch.delete(keys::user_networks(user.id));
         let emptied = [
             "password",

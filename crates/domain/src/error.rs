@@ -143,6 +143,24 @@ pub enum Refusal {
     /// The first step of a login was too long ago, or elsewhere.
     #[error("your login took too long. Log in again")]
     LoginExpired,
+    #[error("this site has no passwords. Log in through its sign-in service")]
+    PasswordsAreOff,
+    /// The e-mail address is not verified at the provider, or of another domain.
+    #[error("your e-mail address can't log in here. Use an account of the community")]
+    DomainNotAllowed,
+    #[error("another account here is already connected to this login")]
+    IdentityConnected,
+    #[error("this login belongs to somebody else. Log in as the person whose account this is")]
+    OtherIdentity,
+    #[error("set a password first. Without it and this connection, you could not log in any more")]
+    LastWayToLogIn,
+    /// An account without a password confirms things with a login through the provider.
+    #[error("log in again to confirm that it is you, then send this form again")]
+    ConfirmationNeeded,
+    #[error("this link is no longer valid: it was used, or it is older than ten minutes. Make a new one")]
+    LoginLinkInvalid,
+    #[error("this account is not an administrator's")]
+    NotAnAdministrator,
     /// The setup was not confirmed in time, or was never begun.
     #[error("this took too long. Start again")]
     SetupExpired,

@@ -9,8 +9,8 @@ pub mod kept;
 
 use crate::values::{
     Age, CountedNetwork, Day, HashPrefix, HookId, Hostname, Hour, ImportSource, InvitationCode,
-    MessageThreadId, ModerationId, Network, NetworkTag, NewsId, NewsUrl, Period, RatedAction, RequestHash,
-    SessionHash, Thing, Topic, TweetId, TypedName, UserId, VoterId, lookalikes,
+    MessageThreadId, ModerationId, Network, NetworkTag, NewsId, NewsUrl, Period, ProviderIdentity,
+    RatedAction, RequestHash, SessionHash, Thing, Topic, TweetId, TypedName, UserId, VoterId, lookalikes,
 };
 use std::net::IpAddr;
 
@@ -256,6 +256,11 @@ schema! {
         /// The id of the user whose name looks like this.
         USERNAME_FOLDED: String, NEVER, Ours, ACCOUNTS =
             username_folded(username: &str) "username.folded:" {lookalikes::folded(username), "folded name"};
+        /// The id of the user who is connected to this identity at an OpenID provider.
+        OIDC_IDENTITY: String, NEVER, Ours, ACCOUNTS =
+            oidc_identity(identity: &ProviderIdentity) "oidc:identity:" {identity.as_str(), "hash"};
+        /// A token that was used and is good once.
+        USED_TOKEN: String, 11 * MINUTE, Ours, SESSIONS = used_token(hash: &str) "used:token:" {hash, "hash"};
         /// A session, by the SHA-256 of its token.
         SESSION: Hash, 60 * DAY, "after the last visit", Ours, SESSIONS =
             session(hash: &SessionHash) "session:" {hash, "hash"};

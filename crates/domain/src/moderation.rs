@@ -34,6 +34,7 @@ pub(crate) mod discounts;
 mod effect;
 pub mod erasing;
 pub mod figures;
+pub mod group_roles;
 mod held;
 mod keep;
 pub mod log;

@@ -31,6 +31,7 @@
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
 //! - [`session_token`]: the token of a session, and its hash
 //! - [`signup`]: who can sign up, invitations and applications
+//! - [`single_sign_on`]: the rules for logging in through a provider
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`moderation`]: what moderators act on, and the texts that go with it
@@ -101,6 +102,7 @@ pub mod secrets;
 pub mod session_token;
 pub(crate) mod signing;
 pub mod signup;
+pub mod single_sign_on;
 pub mod site_settings;
 pub mod size;
 pub mod text;
@@ -152,6 +154,7 @@ pub use self::secrets::*;
 pub use self::session_token::*;
 pub(crate) use self::signing::*;
 pub use self::signup::*;
+pub use self::single_sign_on::*;
 pub use self::size::*;
 pub use self::text::*;
 pub(crate) use self::text_forms::*;

@@ -55,6 +55,8 @@ pub enum RequestError {
     TooManyStreams,
     /// The title of another site's page could not be fetched.
     Title(TitleError),
+    /// The login through the provider has failed.
+    Provider(ProviderError),
     /// The visitor must log in first.
     LoginRequired,
     /// The form does not carry the secret of the viewer's session.
@@ -145,6 +147,44 @@ pub enum TitleError {
     /// A page without a title.
     #[error("this page has no title")]
     NoTitle,
+}
+
+/// Why somebody cannot log in through the provider. None of the messages has a text of the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// They did not want to, or the provider did not let them.
+    #[error("you did not log in there. Try again")]
+    Cancelled,
+    /// It does not answer, or not as it should.
+    #[error("the sign-in service can't be reached at the moment. Try again in a few minutes")]
+    Away,
+    /// It refuses the site's id or secret.
+    #[error("the sign-in service does not accept this site. Tell whoever runs the site")]
+    SiteRefused,
+    /// The clocks of the two servers differ.
+    #[error("the clocks of this site and of its sign-in service differ. Tell whoever runs the site")]
+    Clock,
+    /// Its answer is not for this login.
+    #[error("the answer of the sign-in service is not for this login. Try again")]
+    Wrong,
+    /// The person logged in too long ago to confirm anything.
+    #[error("the sign-in service did not ask you to log in again. Log out there first")]
+    NotAnew,
+}
+
+impl From<ProviderError> for RequestError {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error)
+    }
+}
+
+impl ProviderError {
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::Cancelled | Self::Wrong | Self::NotAnew => StatusCode::FORBIDDEN,
+            Self::Away | Self::SiteRefused | Self::Clock => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
 }
 
 impl From<Error> for RequestError {
@@ -339,6 +379,7 @@ impl RequestError {
             }
             Self::Malformed(malformed) => return (StatusCode::BAD_REQUEST, malformed.to_string().into()),
             Self::Title(error) => return (StatusCode::UNPROCESSABLE_ENTITY, error.to_string().into()),
+            Self::Provider(error) => return (error.status(), error.to_string().into()),
             Self::UnknownUsername => return (StatusCode::NOT_FOUND, Refusal::NoSuchUser.to_string().into()),
             Self::TooManyWrites => return told_of_domain(&Error::Busy),
             Self::Fields(_) => (
@@ -588,6 +629,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::WrongCredentials
         | Refusal::WrongCode
         | Refusal::LoginExpired
+        | Refusal::OtherIdentity
+        | Refusal::ConfirmationNeeded
+        | Refusal::NotAnAdministrator
         | Refusal::SetupExpired
         | Refusal::PasskeyRefused
         | Refusal::InvitationInvalid

@@ -55,6 +55,8 @@ pub struct AppParts {
     pub health: Arc<server::health::Health>,
     /// The search of this server, once it is open.
     pub search: Arc<features::search::searching::SearchPlace>,
+    /// The OpenID provider, as far as it is known.
+    pub provider: Arc<server::provider::Provider>,
     /// Its routes.
     pub routes: &'static route::Routes,
     /// When the documents of feeds changed.
@@ -95,6 +97,7 @@ impl App {
             traffic: Arc::default(),
             health: Arc::default(),
             search: Arc::default(),
+            provider: Arc::default(),
             routes: router::routes(),
             feed_times: features::feeds::FeedTimes::default(),
         }))

@@ -167,6 +167,17 @@ pub const WAY_BACK_BYTES: usize = 900;
 /// Bytes in the value of a parameter in such an address.
 pub const WAY_BACK_VALUE_BYTES: usize = 40;
 
+/// Bytes of an answer of the OpenID provider.
+pub const PROVIDER_BYTES: usize = 64 * 1024;
+/// How long an answer of the provider may take.
+pub const PROVIDER_PATIENCE: Duration = Duration::from_secs(5);
+/// Questions to the provider that may be under way at the same time.
+pub const PROVIDER_QUESTIONS: usize = 32;
+/// How often the provider is asked what it is.
+pub const PROVIDER_RENEWED_EVERY: Duration = Duration::from_secs(3_600);
+/// How often the provider is asked what it is while it does not answer, and the shortest time between two looks at its keys.
+pub const PROVIDER_ASKED_EVERY: Duration = Duration::from_secs(60);
+
 /// How long to wait for one address of another server to accept a connection.
 pub const OUTGOING_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Addresses of a name that are tried.

@@ -25,7 +25,7 @@ use crate::server::listening::Listening;
 use crate::server::request_id::{REQUEST_ID, RequestId};
 use crate::server::request_log::RequestLog;
 use crate::server::traffic::Answered;
-use crate::server::{figures, health};
+use crate::server::{figures, health, provider};
 use crate::{App, router};
 use axum::Router;
 use axum::body::HttpBody;
@@ -90,6 +90,7 @@ async fn serve_until(
             tokio::join!(
                 background::run(app.site.clone(), app.clock.clone()),
                 supervise("search", Policy::UntilDone, || following::run(app.clone())),
+                supervise("sign-in service", Policy::Forever, || provider::watch(&app)),
                 retry("outbox", SEND_EVERY, || outbox::send_due(&app)),
                 retry("hub of the feeds", SEND_EVERY, || hub::look(&app)),
                 retry("webhooks", SEND_EVERY, || sending::look(&app)),

@@ -13,6 +13,7 @@ pub mod health;
 pub mod host;
 pub mod listening;
 pub mod outgoing;
+pub mod provider;
 pub mod refusals;
 pub mod request_bytes;
 pub mod request_id;

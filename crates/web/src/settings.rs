@@ -1,6 +1,6 @@
 //! The settings of the web layer. The program fills them from its own settings.
 
-use crate::limits::{self, SEARCH_PATIENCE, TITLE_TIMEOUT};
+use crate::limits::{self, PROVIDER_ASKED_EVERY, PROVIDER_PATIENCE, SEARCH_PATIENCE, TITLE_TIMEOUT};
 use ipnet::IpNet;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,6 +39,48 @@ pub struct Settings {
     pub store_folder: Option<PathBuf>,
     /// The search of this server.
     pub search: SearchSettings,
+    /// The OpenID provider through which people log in.
+    pub oidc: Option<OidcSettings>,
+}
+
+/// The OpenID provider through which people log in. The rules for it are among those of the domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OidcSettings {
+    /// Its address.
+    pub issuer: Url,
+    /// The name of this site there.
+    pub client_id: String,
+    /// The file with the secret of this site there.
+    pub client_secret_file: PathBuf,
+    /// Its name, for people.
+    pub name: String,
+    /// The scopes that are asked for, with spaces between them.
+    pub scopes: String,
+    /// The claim that has the groups of a person.
+    pub groups_claim: String,
+    /// How long an answer may take.
+    pub patience: Duration,
+    /// How often it is asked what it is while that fails.
+    pub retry_every: Duration,
+    /// The shortest time between two looks at its keys.
+    pub keys_every: Duration,
+}
+
+impl OidcSettings {
+    /// Those of an issuer, with nothing that it must know of this site.
+    pub fn of(issuer: Url) -> Self {
+        Self {
+            issuer,
+            client_id: String::new(),
+            client_secret_file: PathBuf::new(),
+            name: String::new(),
+            scopes: String::new(),
+            groups_claim: String::new(),
+            patience: PROVIDER_PATIENCE,
+            retry_every: PROVIDER_ASKED_EVERY,
+            keys_every: PROVIDER_ASKED_EVERY,
+        }
+    }
 }
 
 /// The search of a server.

@@ -4,7 +4,7 @@ use crate::accounts::notices::Notice;
 use crate::accounts::session_store::{Device, Session, VisitSession};
 use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::User;
-use crate::accounts::{admission, confirmation, names, origin_bans, outbox, roles};
+use crate::accounts::{admission, confirmation, log_in, names, origin_bans, outbox, roles};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
@@ -113,11 +113,12 @@ pub async fn update_profile(
         origin_bans::demand_may_have_email(site, now, user, email).await?;
     }
     let confirmed = if change.password.is_some() || has_new_email {
-        Some(confirm_current_password(site, owner, &change.current_password).await?)
+        Some(confirm_current_password((site, now), owner, &change.current_password).await?)
     } else {
         None
     };
     if let Some(password) = &change.password {
+        log_in::demand_passwords(site)?;
         roles::demand_password((site, now), user.id, password).await?;
     }
     let key = keys::user(user.id);
@@ -186,13 +187,15 @@ pub async fn update_profile(
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
 pub(crate) async fn confirm_current_password(
-    site: &Site,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     typed: &CurrentPassword,
 ) -> Result<String, Error> {
     let typed = typed.0.as_deref().filter(|typed| !typed.is_empty());
-    let typed = typed.ok_or(Refusal::CurrentPasswordNeeded)?;
-    match sessions::confirm_password(site, &owner.user.username, typed, owner.device.address).await {
+    if typed.is_none() && owner.user.has_password {
+        return Err(Refusal::CurrentPasswordNeeded.into());
+    }
+    match sessions::confirm_password((site, now), owner, typed.unwrap_or_default()).await {
         Ok(stored) => Ok(stored.hash),
         Err(Error::Refused(Refusal::WrongCredentials)) => Err(Refusal::CurrentPasswordWrong.into()),
         Err(error) => Err(error),

@@ -6,6 +6,7 @@
 
 use crate::accounts::login::{self, Attempt};
 use crate::accounts::session_store::{self, Device, Session};
+use crate::accounts::single_sign_on::{self, ProviderLogin};
 use crate::accounts::two_factor::second_step::{self, Proof};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;
@@ -93,6 +94,7 @@ pub async fn log_in(
     typed: &Credentials<'_>,
     device: &Device,
 ) -> Result<LogIn, Error> {
+    demand_passwords(site)?;
     open(site, now, device, || async {
         let Credentials { username, password, code } = *typed;
         let attempt = Attempt { username, password, address: device.address, now: Some(now) };
@@ -106,6 +108,11 @@ pub async fn log_in(
         Ok(Entered::Session(LoginGrant { user: verified.user, upgraded, proof }))
     })
     .await
+}
+
+/// Refuses every way to log in that does not go through the provider, where that is the only one.
+pub(crate) fn demand_passwords(site: &Site) -> Result<(), Refusal> {
+    if site.rules.oidc.only { Err(Refusal::PasswordsAreOff) } else { Ok(()) }
 }
 
 /// The second factor of somebody whose password was right, in the same step; `None` if the account has one and there
@@ -144,11 +151,26 @@ pub(crate) async fn identify(
     address: IpAddr,
 ) -> Result<Identified, Error> {
     let Credentials { username, password, code } = *typed;
+    if let Ok(login) = ProviderLogin::open(site, now, password).await {
+        return identify_by_provider(site, username, login).await;
+    }
     let attempt = Attempt { username, password, address, now: Some(now) };
     let verified = login::verify(site, &attempt).await?;
     let user = User::from_hash(&verified.user).ok_or(Refusal::WrongCredentials)?;
     let proof = prove((site, now), &verified.user, &attempt, code).await?;
     Ok(Identified { user, proof: proof.ok_or(Refusal::CodeRequired)? })
+}
+
+/// The same for somebody whom the provider knows, with a ticket instead of a password.
+async fn identify_by_provider(
+    site: &Site,
+    username: &str,
+    login: ProviderLogin,
+) -> Result<Identified, Error> {
+    let id = single_sign_on::connected(site, &login.identity).await?.ok_or(Refusal::WrongCredentials)?;
+    let user = site.store.fetch(User::by_id(id)).await?;
+    let user = user.filter(|user| user.username.eq_ignore_ascii_case(username));
+    Ok(Identified { user: user.ok_or(Refusal::WrongCredentials)?, proof: Proof::Provider(login.identity) })
 }
 
 /// The second step of a login.
@@ -267,7 +289,13 @@ fn id_of(user: &Hash) -> Option<UserId> {
 }
 
 impl SecondStep {
-    async fn new(site: &Site, now: Timestamp, user: &Hash, address: IpAddr) -> Result<Self, Error> {
+    /// The second step of a login to an account with a second factor.
+    pub(crate) async fn new(
+        site: &Site,
+        now: Timestamp,
+        user: &Hash,
+        address: IpAddr,
+    ) -> Result<Self, Error> {
         let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
         let signature = sign(site, (user_id, now), (address, user)).await?;
         let factors = SecondFactors::read(user.get(TWO_FACTOR));

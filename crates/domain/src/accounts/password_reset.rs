@@ -8,7 +8,7 @@ use crate::accounts::notices::Notice;
 use crate::accounts::session_store::Session;
 use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::accounts::{outbox, roles};
+use crate::accounts::{log_in, outbox, roles};
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
 use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
@@ -46,12 +46,16 @@ pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<
 
 /// Prepares a reset, if a user with this name has this address and has not
 /// asked for one recently. The caller must give the same answer for `None`.
+///
+/// # Errors
+/// [`Refusal::PasswordsAreOff`], or the store's.
 pub async fn request_reset(
     site: &Site,
     now: Timestamp,
     username: &str,
     email: &str,
 ) -> Result<Option<ResetMail>, Error> {
+    log_in::demand_passwords(site)?;
     let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
     let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
     // An unknown user costs the same reads.

@@ -7,7 +7,7 @@
 use crate::accounts::first_administrator;
 use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::users::{
-    ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, ROLE_PASSWORD, Role, SHORT_PASSWORD,
+    ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, Role, SHORT_PASSWORD,
     UNKNOWN_PASSWORD, User,
 };
 use crate::audit::{self, AUDIT, COMMAND_LINE};
@@ -15,7 +15,8 @@ use crate::values::site_settings;
 use crate::values::text_forms::named;
 use crate::values::{ACCOUNTS_CHUNK, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
-use strum::IntoStaticStr;
+use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
 
 /// The words for the name and the host of the site in a refusal.
@@ -195,8 +196,9 @@ pub(crate) async fn demand_another_administrator(
     Ok(())
 }
 
-/// A role that the operator gives and takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+/// A role that the operator and the groups at a provider give and take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum GivenRole {
     /// Administrator.
@@ -208,7 +210,8 @@ pub enum GivenRole {
 named!(GivenRole);
 
 impl GivenRole {
-    const fn flag(self) -> char {
+    /// Its letter among the flags of a user.
+    pub(crate) const fn flag(self) -> char {
         match self {
             Self::Administrator => ADMINISTRATOR_FLAG,
             Self::Moderator => MODERATOR_FLAG,
@@ -245,6 +248,8 @@ pub async fn set_role(
         batch.field_unchanged(&key, "flags", flags);
         write_role_password(&mut batch, id, [&old, &new]);
         batch.set_field(&key, "flags", new);
+        // What is given by hand is not the groups' any more.
+        batch.delete_field(&key, OIDC_ROLE);
         if role == GivenRole::Administrator && has {
             first_administrator::write(&mut batch, id);
         }

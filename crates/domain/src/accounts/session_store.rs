@@ -9,8 +9,8 @@ use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
 use crate::values::secrets::random_token;
 use crate::values::text_forms::named;
 use crate::values::{
-    MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SessionHash, SessionToken, Timestamp,
-    UserId,
+    MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SIGN_ON_SECONDS, SessionHash,
+    SessionToken, Timestamp, UserId,
 };
 use crate::{Applied, Error, Site, fields, keys};
 use std::net::IpAddr;
@@ -29,6 +29,8 @@ const SCORE_STEP: f64 = 0.001;
 const SECRET: &str = "apisecret";
 /// The field of a session with the form secret that the account had before it was replaced.
 const FORMER_SECRET: &str = "former_apisecret";
+/// The field of a session that says when its owner last logged in anew, to confirm something, in Unix seconds.
+const CONFIRMED: &str = "confirmed";
 /// The field of a session that says how its owner logged in.
 const METHOD: &str = "method";
 
@@ -119,6 +121,8 @@ pub struct VisitSession {
     /// When it was last used, as far as it is stored; `None` for an earlier session, which
     /// never ends by itself.
     last_seen: Option<Timestamp>,
+    /// When its owner last logged in anew through the provider, to confirm something.
+    confirmed: Option<Timestamp>,
     /// The form secret that the account must have; `None` for an earlier session.
     secret: Option<ApiSecret>,
     /// The form secret that the account had before the other sessions were ended. Forms that
@@ -144,6 +148,11 @@ impl VisitSession {
         self.user_id == user.id && is_open
     }
 
+    /// Whether its owner has logged in anew through the provider, and a short time ago.
+    pub fn is_confirmed(&self, now: Timestamp) -> bool {
+        self.confirmed.is_some_and(|at| at <= now && now.seconds_since(at) <= SIGN_ON_SECONDS)
+    }
+
     /// Whether a visit at this time is to be stored. A clock that is set back stores nothing: after it is right
     /// again, the session would seem to be unused since.
     fn is_due(&self, now: Timestamp) -> bool {
@@ -163,7 +172,8 @@ pub(crate) fn of_token(
             if stored.is_empty() {
                 let user_id = earlier?.parse().ok()?;
                 let (key, former_secret) = (SessionKey::Earlier(token), ApiSecret::default());
-                return Some(VisitSession { key, user_id, last_seen: None, secret: None, former_secret });
+                let (last_seen, secret, confirmed) = Default::default();
+                return Some(VisitSession { key, user_id, last_seen, confirmed, secret, former_secret });
             }
             let name = || keys::session(&hash);
             let seen = fields::read(stored.get("last_seen"), name, "last_seen").map(Timestamp)?;
@@ -171,7 +181,9 @@ pub(crate) fn of_token(
             let user_id = fields::read(stored.get("user_id"), name, "user_id")?;
             let (last_seen, former_secret) = (Some(seen), secret(FORMER_SECRET));
             let secret = Some(secret(SECRET));
-            Some(VisitSession { key: SessionKey::Session(hash), user_id, last_seen, secret, former_secret })
+            let confirmed = stored.get(CONFIRMED).and_then(|time| time.parse().ok()).map(Timestamp);
+            let key = SessionKey::Session(hash);
+            Some(VisitSession { key, user_id, last_seen, confirmed, secret, former_secret })
         };
         read.map(session).transpose().filter(|session| session.peek().is_alive(now))
     })
@@ -191,6 +203,15 @@ pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession)
     batch.expire(&key, SESSION_LIFE);
     batch.expire(keys::user_sessions(session.user_id), SESSION_LIFE);
     Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
+}
+
+/// Notes in a batch that the owner of a session has logged in anew. Fails if it has ended. A session of Lamer News cannot
+/// note it.
+pub(crate) fn write_confirmed(batch: &mut Batch, now: Timestamp, session: &VisitSession) {
+    session.key.check(batch, session.user_id);
+    if let Some(hash) = session.key.hash() {
+        batch.set_field(keys::session(hash), CONFIRMED, now.to_string());
+    }
 }
 
 /// Adds a new session to a batch.
@@ -246,6 +267,10 @@ pub enum LoginMethod {
     PasswordAndPasskey,
     /// With a passkey alone.
     Passkey,
+    /// Through an OpenID provider.
+    Provider,
+    /// With the link that the operator made.
+    Link,
 }
 
 named!(LoginMethod);

@@ -4,19 +4,20 @@
 //! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
 //! session. A change of the password ends all of them and replaces the secret.
 
+use crate::accounts::account::Owner;
 use crate::accounts::log_in::{self, Credentials, LogIn, LoginGrant};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
     VisitSession,
 };
+use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User};
 use crate::accounts::{applications, origins};
 use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
 use crate::values::secrets::random_token;
 use crate::values::{Timestamp, UserId};
 use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
-use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, Order, read};
 
 /// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
@@ -37,17 +38,25 @@ pub async fn log_in(
     }
 }
 
-/// Asks a user who is logged in for the password again. A wrong one counts as a failed
-/// login.
+/// Asks a user who is logged in for the password again. A wrong one counts as a failed login. An account without a password
+/// has confirmed it in this session, with a login through the provider.
 ///
 /// # Errors
-/// As [`log_in`].
+/// As [`log_in`], and [`Refusal::ConfirmationNeeded`].
 pub(crate) async fn confirm_password(
-    site: &Site,
-    username: &str,
+    (site, now): (&Site, Timestamp),
+    owner: Owner<'_>,
     password: &str,
-    address: IpAddr,
 ) -> Result<StoredPassword, Error> {
+    if !owner.user.has_password {
+        let is_confirmed = owner.session.is_confirmed(now);
+        return if is_confirmed {
+            Ok(StoredPassword::none())
+        } else {
+            Err(Refusal::ConfirmationNeeded.into())
+        };
+    }
+    let (username, address) = (&*owner.user.username, owner.device.address);
     let attempt = Attempt { username, password, address, now: None };
     Ok(login::verify(site, &attempt).await?.stored)
 }
@@ -112,7 +121,9 @@ pub(crate) async fn open_session(
     session_store::write_new(&mut batch, now, &session, &opened);
     login::write_network(&mut batch, now, id, &network);
     let decided = Decision::commit(batch, LogIn::Done(session));
-    Ok(decided.if_rejected_by(used_before, Err(Refusal::PasskeyRefused.into())))
+    let used =
+        if matches!(proof, Proof::Link(_)) { Refusal::LoginLinkInvalid } else { Refusal::PasskeyRefused };
+    Ok(decided.if_rejected_by(used_before, Err(used.into())))
 }
 
 /// Logs a user out: ends this session. Rounds: 1.

@@ -9,9 +9,10 @@ use crate::accounts::invitations::Invitation;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
 use crate::accounts::signup_limits::SignupLimits;
+use crate::accounts::single_sign_on::{self, ProviderLogin};
 use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::visit::Visit;
-use crate::accounts::{first_administrator, login, names, origin_bans, outbox, roles};
+use crate::accounts::{first_administrator, log_in, login, names, origin_bans, outbox, roles};
 use crate::activity::ActionCounters;
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::counts::CountedAction;
@@ -33,8 +34,10 @@ const FIRST_USER: UserId = UserId(1);
 pub struct SignUp<'a> {
     /// The name.
     pub username: &'a Username,
-    /// The password.
-    pub password: &'a NewPassword,
+    /// The password; none for somebody whom a provider knows.
+    pub password: Option<&'a NewPassword>,
+    /// The person as a provider knows them, to whose identity the account is connected.
+    pub provider: Option<&'a ProviderLogin>,
     /// The e-mail address; needed where addresses are confirmed.
     pub email: Option<&'a Email>,
     /// An invitation; needed where only invited people can sign up.
@@ -74,15 +77,25 @@ pub async fn create_account(
     sign_up: SignUp<'_>,
     device: &Device,
 ) -> Result<SignedUp, Error> {
+    if sign_up.provider.is_none() {
+        log_in::demand_passwords(site)?;
+        sign_up.password.ok_or(InputError::Empty { field: "password" })?;
+    }
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let email = sign_up.email.map_or("", Email::as_str);
     origin_bans::demand_may_sign_up(site, now, (device.address, email)).await?;
-    roles::demand_no_name((site, now), sign_up.username.as_str(), sign_up.password).await?;
+    if let Some(password) = sign_up.password {
+        roles::demand_no_name((site, now), sign_up.username.as_str(), password).await?;
+    }
     // Refuses before the hashing what the batch would refuse anyway.
     Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
     let source = HashingSource::Address(device.address);
-    let password = site.passwords.hash_for(source, sign_up.password.clear_text().to_owned()).await?;
-    let signed_up = insert_account(site, now, Applicant::Visitor(sign_up, device), Some(&password)).await?;
+    let password = match sign_up.password {
+        Some(password) => Some(site.passwords.hash_for(source, password.clear_text().to_owned()).await?),
+        None => None,
+    };
+    let signed_up =
+        insert_account(site, now, Applicant::Visitor(sign_up, device), password.as_deref()).await?;
     if signed_up.user_id == FIRST_USER && site.is_local {
         // Somebody from elsewhere, through a proxy: the start has shown no link.
         first_administrator::announce_if_missing(site).await?;
@@ -158,8 +171,18 @@ impl<'a> Applicant<'a> {
     const fn password(&self) -> Option<&'a NewPassword> {
         match self {
             Self::Operator(_, password) => *password,
-            Self::Visitor(sign_up, _) => Some(sign_up.password),
+            Self::Visitor(sign_up, _) => sign_up.password,
         }
+    }
+
+    /// The person as a provider knows them.
+    fn provider(&self) -> Option<&'a ProviderLogin> {
+        self.visitor().and_then(|(sign_up, _)| sign_up.provider)
+    }
+
+    /// The e-mail address, if they gave one.
+    fn email(&self) -> Option<&'a Email> {
+        self.visitor().and_then(|(sign_up, _)| sign_up.email)
     }
 
     /// Whether it is the operator, or somebody on this machine where others cannot reach the
@@ -192,6 +215,8 @@ struct Gate<'a> {
     folded: u64,
     limits: Option<SignupLimits>,
     invitation: Option<Invitation>,
+    /// The account that is already connected to the identity at the provider.
+    connected: Option<UserId>,
     /// That moderators have stopped sign-ups.
     stopped: Option<Restriction>,
 }
@@ -210,8 +235,9 @@ impl<'a> Gate<'a> {
             read::field(keys::SITE, SIGNUPS_STOPPED),
             limits,
             token.map(|_| first_administrator::holder()),
+            applicant.provider().map(|provider| single_sign_on::holder(&provider.identity)),
         );
-        let (holders, count, folded, stopped, limits, holder) = site.store.fetch(reads).await?;
+        let (holders, count, folded, stopped, limits, holder, connected) = site.store.fetch(reads).await?;
         let is_used = count.is_some();
         let stopped = fields::read(stopped.as_deref(), || keys::SITE.to_owned(), SIGNUPS_STOPPED);
         let stopped = stopped.filter(|stopped: &Restriction| stopped.is_in_force(now));
@@ -229,7 +255,18 @@ impl<'a> Gate<'a> {
         };
         let folded = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
         let folded = folded.unwrap_or(0);
-        Ok(Self { applicant, names, is_used, is_administrator, folded, limits, invitation, stopped })
+        let connected = connected.flatten();
+        Ok(Self {
+            applicant,
+            names,
+            is_used,
+            is_administrator,
+            folded,
+            limits,
+            invitation,
+            connected,
+            stopped,
+        })
     }
 
     /// Whether the account may be created.
@@ -246,7 +283,7 @@ impl<'a> Gate<'a> {
             let rules = site.account_rules();
             self.admit_by_mode(rules.signup, sign_up)?;
             self.admit_by_answer(&rules, sign_up.answer)?;
-            if site.rules.accounts.confirm_email && sign_up.email.is_none() {
+            if self.must_confirm(site) && sign_up.email.is_none() {
                 return Err(InputError::Empty { field: "email" }.into());
             }
         }
@@ -255,6 +292,9 @@ impl<'a> Gate<'a> {
             return Err(Refusal::UsernameReserved.into());
         }
         self.names.admit()?;
+        if self.connected.is_some() {
+            return Err(Refusal::IdentityConnected.into());
+        }
         if let Some(password) = self.applicant.password().filter(|_| self.is_administrator) {
             password.demand_of_staff()?;
         }
@@ -316,13 +356,17 @@ impl<'a> Gate<'a> {
             // Without a check: a number that is too low costs a look at known accounts.
             batch.set(keys::USERNAMES_FOLDED, id.to_string());
         }
+        if let Some(provider) = self.applicant.provider() {
+            batch.key_absent(keys::oidc_identity(&provider.identity));
+            single_sign_on::write(batch, id, &provider.identity);
+        }
         if let Some(invitation) = &self.invitation {
             invitation.write_use(batch, now, id);
         }
         if self.must_confirm(site) {
             outbox::write_confirmation(batch, now, id);
         }
-        let is_administrator = self.is_administrator && new.password_hash.is_some();
+        let is_administrator = self.is_administrator && self.can_log_in(new);
         if is_administrator {
             if self.applicant.visitor().is_some_and(|(sign_up, _)| sign_up.token.is_some()) {
                 batch.key_absent(keys::FIRST_ADMINISTRATOR);
@@ -335,7 +379,11 @@ impl<'a> Gate<'a> {
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, self.applicant.username()), text);
         } else if let Some((_, device)) = self.applicant.visitor() {
-            let opened = Opening { device, newest: None, method: LoginMethod::Password };
+            let method = match self.applicant.provider() {
+                Some(_) => LoginMethod::Provider,
+                None => LoginMethod::Password,
+            };
+            let opened = Opening { device, newest: None, method };
             session_store::write_new(batch, now, session, &opened);
             signed_up.session = Some(session.clone());
         }
@@ -345,7 +393,19 @@ impl<'a> Gate<'a> {
     /// Whether the account can only read until its e-mail address is confirmed.
     fn must_confirm(&self, site: &Site) -> bool {
         let is_visitor = self.applicant.visitor().is_some();
-        is_visitor && !self.is_administrator && site.rules.accounts.confirm_email
+        let is_asked = is_visitor && !self.is_administrator && site.rules.accounts.confirm_email;
+        is_asked && !self.has_verified_email()
+    }
+
+    /// Whether the provider has verified the e-mail address of the account.
+    fn has_verified_email(&self) -> bool {
+        let verified = self.applicant.provider().and_then(ProviderLogin::verified_email);
+        verified.is_some() && self.applicant.email() == verified.as_ref()
+    }
+
+    /// Whether somebody can log in to it.
+    fn can_log_in(&self, new: &NewAccount<'_>) -> bool {
+        new.password_hash.is_some() || self.applicant.provider().is_some()
     }
 
     /// The fields of the account.
@@ -356,9 +416,8 @@ impl<'a> Gate<'a> {
         new: &NewAccount<'_>,
     ) -> Result<Vec<(&'static str, String)>, Error> {
         let (id, session) = (new.session.user_id, new.session);
-        let admin = self.is_administrator && new.password_hash.is_some();
-        let sign_up = self.applicant.visitor().map(|(sign_up, _)| sign_up);
-        let email = sign_up.and_then(|sign_up| sign_up.email).map_or("", Email::as_str);
+        let admin = self.is_administrator && self.can_log_in(new);
+        let email = self.applicant.email().map_or("", Email::as_str);
         let mut fields = vec![
             ("id", id.to_string()),
             ("username", self.applicant.username().to_owned()),
@@ -377,7 +436,7 @@ impl<'a> Gate<'a> {
         if self.must_confirm(site) {
             fields.push((UNCONFIRMED, "1".to_owned()));
         }
-        if !site.sends_mail && !email.is_empty() {
+        if (!site.sends_mail && !email.is_empty()) || self.has_verified_email() {
             fields.push((CONFIRMED_EMAIL, email.to_owned()));
         }
         fields.extend(self.invitation.as_ref().map(Invitation::field_of_invited));

@@ -8,8 +8,8 @@ use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::repeats::NamedRequest;
 use crate::values::{
-    PostKind, PostState, Preferences, Purpose, REMOVED, Restrictions, Rules, SessionHash, SessionToken,
-    SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, secrets, size,
+    PostKind, PostState, Preferences, ProviderIdentity, Purpose, REMOVED, Restrictions, Rules, SessionHash,
+    SessionToken, SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, secrets, size,
 };
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
@@ -58,6 +58,12 @@ pub(crate) const INBOX_FEED: &str = "inbox_feed";
 /// The field of a user with the id of the user who invited them.
 pub(crate) const INVITED_BY: &str = "invited_by";
 
+/// The field of a user with the identity at a provider that the account is connected to; absent without one.
+pub(crate) const OIDC_IDENTITY: &str = "oidc_identity";
+/// The field of a user with the role that the groups at the provider have given: `administrator` or `moderator`; absent
+/// without one.
+pub(crate) const OIDC_ROLE: &str = "oidc_role";
+
 /// A user, without password and session token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
@@ -94,6 +100,10 @@ pub struct User {
     pub inbox_feed: ApiSecret,
     /// The hash of the key of the user's programs; empty without one.
     pub(crate) reading_key: String,
+    /// Whether the account has a password.
+    pub has_password: bool,
+    /// The identity at a provider that the account is connected to.
+    pub identity: Option<ProviderIdentity>,
     /// The name shown beside the username; may be empty.
     pub fullname: String,
     /// Whether a tweet announces each submission to the followers.
@@ -325,6 +335,7 @@ impl User {
             + self.restrictions.size()
             + self.recent_votes.size()
             + size_of_val(&*self.unread.entries)
+            + self.identity.as_ref().map_or(0, |identity| identity.as_str().len())
     }
 
     /// The user with a number; `None` as for [`User::from_hash`].
@@ -368,6 +379,8 @@ impl User {
             replies: fields.count("replies"),
             inbox_feed: ApiSecret(text(INBOX_FEED)),
             reading_key: text(READING_KEY),
+            has_password: fields.text("password").is_some_and(|hash| !hash.is_empty()),
+            identity: fields.text(OIDC_IDENTITY).and_then(ProviderIdentity::stored),
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),

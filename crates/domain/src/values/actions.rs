@@ -423,6 +423,16 @@ actions! {
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::MakeModerator)),
     };
+    /// A person became an administrator, by their groups at the provider.
+    MakeAdministrator = "make_administrator", "{} is now an administrator", {
+        object: "a person",
+        has_own_call: true,
+    };
+    /// A person is no longer an administrator, by their groups at the provider.
+    UnmakeAdministrator = "unmake_administrator", "{} is no longer an administrator", {
+        object: "a person",
+        has_own_call: true,
+    };
     /// A rule was added.
     Rule(Pattern, RuleEffect) = "rule", "added {}", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Unrule) };
     /// A rule was removed.

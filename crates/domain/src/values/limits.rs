@@ -302,6 +302,8 @@ pub const MAX_PASSKEY_NAME: usize = 50;
 pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
 /// The most bytes of the public key of a passkey. That of an RSA key of 4,096 bits has about 530.
 pub const MAX_PUBLIC_KEY_BYTES: usize = 1_024;
+/// Seconds for a login through a provider, for what it confirms, and for a login link.
+pub const SIGN_ON_SECONDS: u64 = 600;
 /// Seconds for the second step of a login, and for adding a passkey.
 pub const SECOND_STEP_SECONDS: u64 = 300;
 /// Seconds until a new authenticator app must have been confirmed with a code.

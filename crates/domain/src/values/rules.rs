@@ -7,7 +7,7 @@ use crate::values::site_settings::Configured;
 use crate::values::text_forms::{named, shown};
 use crate::values::words::grouped_signed;
 use crate::values::{
-    JobsTopic, Networks, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
+    JobsTopic, Networks, OidcRules, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
     TitlePrefixes, day,
 };
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub struct Rules {
     pub timelines: TimelineRules,
     /// Rules for signing up, and for accounts from an older site.
     pub accounts: AccountRules,
+    /// Logging in through an OpenID provider.
+    pub oidc: OidcRules,
     /// When an account is trusted.
     pub trust: TrustRules,
     /// The data that moderators may see, and the effects of readers' flags.

@@ -112,6 +112,24 @@ pub(crate) enum Purpose {
     FirstAdministrator,
     /// A sentence that a page says once, after an action of its viewer.
     Notice,
+    /// The browser that begins a login through a provider.
+    #[strum(serialize = "oidc browser")]
+    OidcBrowser,
+    /// A login through a provider, on its way.
+    #[strum(serialize = "oidc state")]
+    OidcState,
+    /// The nonce of one.
+    #[strum(serialize = "oidc nonce")]
+    OidcNonce,
+    /// The code verifier of one.
+    #[strum(serialize = "oidc verifier")]
+    OidcVerifier,
+    /// Somebody whom the provider knows, before they have an account.
+    #[strum(serialize = "oidc login")]
+    OidcLogin,
+    /// The link with which an administrator logs in.
+    #[strum(serialize = "login link")]
+    LoginLink,
 }
 
 named!(Purpose);

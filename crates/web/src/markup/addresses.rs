@@ -106,6 +106,8 @@ pub const READING_SETTINGS: &str = "/settings/reading";
 pub const MAIL_SETTINGS: &str = "/settings/mail";
 /// The settings of the account itself, with the password.
 pub const ACCOUNT_SETTINGS: &str = "/settings/account";
+/// The settings of the connection to the OpenID provider.
+pub const SIGN_IN_SERVICE_SETTINGS: &str = "/settings/sign-in";
 /// The page to leave the site.
 pub const LEAVE: &str = "/settings/deactivate";
 /// The address of the list of what one has muted.

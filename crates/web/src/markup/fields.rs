@@ -26,6 +26,11 @@ impl<'a> Field<'a> {
         Self { name, label, value: "", hint: None, is_rule: false, after: None, attributes: Vec::new() }
     }
 
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Sets the text that is in it.
     pub const fn value(mut self, value: &'a str) -> Self {
         self.value = value;

@@ -50,6 +50,8 @@ pub struct Frame<'a> {
     pub waiting_rows: Option<u64>,
     /// The action that the viewer has just done as a moderator, if the address names its line of the log.
     pub done: Option<LogEntry>,
+    /// Whether the viewer has confirmed at the provider, a short time ago, that it is them.
+    pub is_confirmed: bool,
     /// The name of the request that this page answers.
     answered: Option<String>,
     /// The fields that prove that a form is from the viewer's session, masked for this page.
@@ -78,6 +80,7 @@ impl<'a> Frame<'a> {
             viewer,
             waiting_rows: None,
             done: None,
+            is_confirmed: false,
             answered: answered.map(|request| request.name().to_owned()),
             signed_fields: OnceCell::new(),
             has_item_buttons: Cell::new(false),
@@ -93,7 +96,8 @@ impl<'a> Frame<'a> {
         visit.learn_waiting_rows().await;
         visit.learn_badge().await;
         let done = line_just_written(visit, here).await?;
-        Ok(Self { done, ..Self::made(app, brand, (now, here), visit.viewer().await?) })
+        let is_confirmed = visit.session().is_some_and(|session| session.is_confirmed(now));
+        Ok(Self { done, is_confirmed, ..Self::made(app, brand, (now, here), visit.viewer().await?) })
     }
 
     /// The frame of a page that answers a form. [`SignedFields`](crate::request::viewer::SignedFields) has read the identity

@@ -33,6 +33,10 @@ pub enum Notice {
     SessionsEnded,
     /// The second factors of the account were changed.
     FactorsChanged,
+    /// The account was connected to the provider.
+    Connected,
+    /// It was disconnected.
+    Disconnected,
     /// The link that confirms an address was sent again.
     LinkSent,
     /// Somebody was unblocked.
@@ -122,6 +126,8 @@ impl Notice {
                 Self::MailSaved => "Your mail settings have been saved.",
                 Self::PasswordChanged => "Your password has been changed. Your other sessions have ended.",
                 Self::SessionsEnded | Self::FactorsChanged => "Done.",
+                Self::Connected => "Your account is connected.",
+                Self::Disconnected => "Your account is disconnected.",
                 Self::LinkSent => "The link has been sent again.",
                 Self::Unblocked => {
                     "Unblocked. If they followed you before, they have to follow you again."

@@ -40,6 +40,7 @@ pub fn settings() -> Settings {
         keep_figures_every: crate::server::figures::KEEP_FIGURES_EVERY,
         store_folder: None,
         search: SearchSettings::default(),
+        oidc: None,
     }
 }
 

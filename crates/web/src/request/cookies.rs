@@ -1,4 +1,4 @@
-//! The only cookie: the session.
+//! The session cookie, and for ten minutes that of a login through a provider.
 //!
 //! Under https it is `__Host-auth`. A browser accepts that name only from the site itself,
 //! and not from another site below the same domain, which could otherwise log its visitors
@@ -15,7 +15,7 @@ use axum::response::Response;
 use cookie::{Cookie, SameSite};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_domain::values::SESSION_SECONDS;
+use tidings_domain::values::{SESSION_SECONDS, SIGN_ON_SECONDS};
 
 /// The session cookie under http, and of programs.
 const PLAIN_COOKIE: &str = "auth";
@@ -26,6 +26,9 @@ const HOST_COOKIE: &str = "__Host-auth";
 /// How long a browser stores the cookie, in days: as long as a session lasts.
 #[allow(clippy::cast_possible_wrap)]
 const COOKIE_DAYS: i64 = (SESSION_SECONDS / 86_400) as i64;
+/// How long a login through a provider may take.
+#[allow(clippy::cast_possible_wrap)]
+const JOURNEY_SECONDS: i64 = SIGN_ON_SECONDS as i64;
 /// Sent by browsers, and never by programs.
 pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -95,6 +98,28 @@ fn cookie<'a>(app: &App, token: &'a str, days: i64) -> Cookie<'a> {
         .secure(is_https)
         .max_age(cookie::time::Duration::days(days))
         .build()
+}
+
+/// The cookie of a login through a provider, which goes to the addresses below `/oidc` alone.
+const JOURNEY_COOKIE: &str = "oidc";
+
+/// The header that sets the cookie of a login through a provider.
+pub fn journey_cookie(app: &App, value: &str) -> HeaderValue {
+    header_value(
+        Cookie::build((JOURNEY_COOKIE, value))
+            .path("/oidc")
+            .http_only(true)
+            // It comes back with the provider's redirect, which is a request from another site.
+            .same_site(SameSite::Lax)
+            .secure(app.settings.site.is_https())
+            .max_age(cookie::time::Duration::seconds(JOURNEY_SECONDS))
+            .build(),
+    )
+}
+
+/// The cookie of a login through a provider.
+pub fn journey(headers: &HeaderMap) -> Option<String> {
+    only_cookie(headers, JOURNEY_COOKIE).ok()?
 }
 
 fn header_value(cookie: Cookie<'_>) -> HeaderValue {

@@ -346,6 +346,14 @@ fn session_pages() -> Declarations {
             sessions::second_step::start_again, sessions::second_step::finish;
         form "/login/passkey": own_form(Core, KeptAway, Short, None).to(Everyone) =>
             sessions::second_step::passkey_form, sessions::second_step::log_in_with_passkey;
+        form "/login/link/{token}": own_form(Core, KeptAway, Short, None).to(Everyone) =>
+            sessions::login_link::form, sessions::login_link::log_in;
+        get "/oidc/login": own(Core, Small, KeptAway, None).to(Everyone) => sessions::single_sign_on::begin;
+        get "/oidc/callback": own(Core, Small, KeptAway, None).to(Everyone) => sessions::single_sign_on::come_back;
+        post "/oidc/connect": target(Core, Long, None).to(Accounts) => sessions::connection::connect;
+        post "/oidc/disconnect": target(Core, Short, None).to(Accounts) => sessions::connection::disconnect;
+        post "/oidc/logout": target(Core, Long, None).sent_from(Anyone).to(Everyone) => sessions::single_sign_on::end_sessions;
+        get "/settings/sign-in": own(Core, Small, KeptAway, None).to(Accounts) => sessions::connection::page;
         post "/login/passkey/options": target(Core, Short, None).to(Everyone) => sessions::second_step::passkey_options;
         form "/register": own_form(Core, KeptAway, Long, None).to(Everyone).hashing() =>
             accounts::register::form, accounts::register::register;

@@ -101,16 +101,18 @@ impl Facts {
     }
 }
 
+/// The name of the condition that the login through a provider tells of itself.
+pub const SIGN_IN_SERVICE: &str = "sign_in_service_failing";
 /// The name of the condition that a search index tells of itself.
 pub const SEARCH: &str = "search_failing";
 /// The name of the condition that the socket for commands tells of itself.
 pub const CONTROL: &str = "control_socket_missing";
 const BACKUP_FAILED: &str = "backup_failed";
 /// The conditions whose details may name folders, so that strangers do not get them.
-const PRIVATE: [&str; 3] = [SEARCH, CONTROL, BACKUP_FAILED];
+const PRIVATE: [&str; 4] = [SIGN_IN_SERVICE, SEARCH, CONTROL, BACKUP_FAILED];
 
 /// Every kind of condition, the most urgent first.
-pub const KINDS: [Kind; 14] = [
+pub const KINDS: [Kind; 15] = [
     Kind {
         name: "store_unavailable",
         severity: Severity::Page,
@@ -178,6 +180,15 @@ pub const KINDS: [Kind; 14] = [
             let behind = facts.signs.clock_is_behind.max(facts.latest.0.saturating_sub(facts.now.0));
             (behind > TOLERATED_CLOCK_SECONDS).then(|| format!("behind by {}", age(behind)))
         },
+    },
+    Kind {
+        name: SIGN_IN_SERVICE,
+        severity: Severity::Page,
+        meaning: "people cannot log in through the sign-in service",
+        what_to_do: "compare the settings oidc.* and site.url with those of the provider; the server asks again each minute, \
+                     and tidings user login-link NAME lets an administrator in",
+        end: "people can log in through the sign-in service again",
+        found: |facts| facts.told(SIGN_IN_SERVICE),
     },
     Kind {
         name: SEARCH,

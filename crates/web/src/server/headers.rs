@@ -38,11 +38,12 @@ pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
 /// The beginnings of paths that go on with a secret.
-const SECRET_PATHS: [&str; 4] = ["/reset-password/", "/confirm-email/", "/unsubscribe/", "/inbox/feed/"];
+const SECRET_PATHS: [&str; 5] =
+    ["/login/link/", "/reset-password/", "/confirm-email/", "/unsubscribe/", "/inbox/feed/"];
 /// The parameter with the key of a member, on a site that only members read.
 pub const KEY_PARAMETER: &str = "key";
 /// The parameters whose values are secrets.
-const SECRET_PARAMETERS: [&str; 3] = ["token", "invitation", KEY_PARAMETER];
+const SECRET_PARAMETERS: [&str; 4] = ["token", "invitation", "state", KEY_PARAMETER];
 
 /// An address within this site without the secret that it has, in itself or in the address that it leads on to: the
 /// path before it. `None` if it has none. Whoever has such an address can do what it is for.

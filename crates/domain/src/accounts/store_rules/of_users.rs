@@ -1,5 +1,6 @@
 //! Rules of what belongs to one user: that the user exists, and what their choices and lists name.
 
+use crate::accounts::users::OIDC_IDENTITY;
 use crate::keys::{self, families};
 use crate::store_rules::{
     Claims, Form, Mend, NameIn, Person, Rule, Subject, USER, claims, form, refers, rules,
@@ -28,6 +29,7 @@ rules! { pub(crate) RULES:
         USER_BLOCKS: claims(blocked);
     "no message of a moderator has a number above the last that was drawn" =>
         USER_MESSAGES: form(Form::Drawn("last"), "numbers");
+    "an identity at a provider is that of its user" => OIDC_IDENTITY: claims(connected);
     "the number of people whom mentions notified is counted" =>
         USER_NOTIFIED: form(Form::Counts("count", &[]), "numbers");
     "the first administrator is a user" =>
@@ -63,6 +65,20 @@ fn listed_invitation(subject: &Subject, claims: &mut Claims) {
         Some(code) => listed_of_user(subject, claims, keys::invitation(&code), "an invitation"),
         None => claims.malformed("a member that is no code", "codes of invitations"),
     }
+}
+
+/// Claims that the user whom an identity names is connected to it. Nobody can log in with one that is wrong.
+fn connected(subject: &Subject, claims: &mut Claims) {
+    let Some(id) = subject.text().and_then(|id| id.parse::<UserId>().ok()) else {
+        return claims.malformed("a text that is no id", "the id of a user");
+    };
+    let identity = subject.part().to_owned();
+    let field = read::field(keys::user(id), OIDC_IDENTITY);
+    claims.expects("the identity of its user", field, move |field| {
+        let is_same = field.is_some_and(|field| field == identity);
+        let mend = Mend::Person("delete the key; the person can connect the account again");
+        (!is_same).then(|| (format!("the user {id}, who is not connected to it"), mend))
+    });
 }
 
 fn muted_topic(subject: &Subject, claims: &mut Claims) {

@@ -35,7 +35,7 @@ pub async fn begin(
     password: &CurrentPassword,
     party: &RelyingParty,
 ) -> Result<String, Error> {
-    confirm_current_password(site, owner, password).await?;
+    confirm_current_password((site, now), owner, password).await?;
     let factors = StoredFactors::read(site, owner.user.id).await?;
     refuse_too_many(&factors)?;
     let user = (owner.user.id, owner.user.username.as_str());
@@ -103,7 +103,7 @@ pub async fn remove(
     id: &str,
 ) -> Result<(), Error> {
     let user_id = owner.user.id;
-    let confirmed = confirm_current_password(site, owner, password).await?;
+    let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
         factors.passkey_text(id).ok_or(Refusal::NoSuchPasskey)?;
@@ -165,6 +165,7 @@ async fn check_alone(
     credential: &str,
     party: &RelyingParty,
 ) -> Result<LoginGrant, Error> {
+    log_in::demand_passwords(site)?;
     let credential = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&credential).ok_or(Refusal::PasskeyRefused)?;
     let id = stored::passkey_id(credential.get_credential_id());

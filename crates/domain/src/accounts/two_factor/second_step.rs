@@ -1,12 +1,14 @@
 //! The second step of a login: what somebody shows after the right password.
 
 use crate::accounts::login::{self, Attempt};
+use crate::accounts::sealed;
 use crate::accounts::session_store::LoginMethod;
 use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::two_factor::codes::TypedCode;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty, Used, UserVerification};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
-use crate::values::{SECOND_STEP_SECONDS, Timestamp, UserId};
+use crate::accounts::users::OIDC_IDENTITY;
+use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, Timestamp, UserId};
 use crate::{Error, Refusal, Site, audit, keys};
 use std::fmt::{self, Debug, Formatter};
 use std::time::Duration;
@@ -39,6 +41,10 @@ pub(crate) enum Proof {
     Passkey(PasskeyUse),
     /// The use of a passkey, without a password.
     PasskeyAlone(PasskeyUse),
+    /// A login through a provider, which takes the place of a password and of a second factor.
+    Provider(ProviderIdentity),
+    /// The link that the operator made, which takes the place of both, with the token that is good once.
+    Link(String),
 }
 
 /// The use of a passkey.
@@ -58,6 +64,8 @@ impl Proof {
             Self::Recovery(_) => LoginMethod::RecoveryCode,
             Self::Passkey(_) => LoginMethod::PasswordAndPasskey,
             Self::PasskeyAlone(_) => LoginMethod::Passkey,
+            Self::Provider(_) => LoginMethod::Provider,
+            Self::Link(_) => LoginMethod::Link,
         }
     }
 
@@ -73,6 +81,11 @@ impl Proof {
             }
             Self::Recovery(field) => stored::use_recovery_code(batch, user_id, field),
             Self::Passkey(used) | Self::PasskeyAlone(used) => return Some(used.write(batch, user_id)),
+            // Fails if the account was disconnected meanwhile.
+            Self::Provider(identity) => {
+                batch.field_equals(keys::user(user_id), OIDC_IDENTITY, identity.as_str());
+            }
+            Self::Link(token) => return Some(sealed::use_up(batch, token)),
         }
         None
     }

@@ -89,13 +89,13 @@ pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
 /// # Errors
 /// [`Refusal::TotpOn`], those of a wrong password, [`Refusal::SessionEnded`], or the store's.
 pub async fn begin_totp(
-    site: &Site,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
     site_name: &str,
 ) -> Result<NewTotp, Error> {
     let user = owner.user;
-    let confirmed = confirm_current_password(site, owner, password).await?;
+    let confirmed = confirm_current_password((site, now), owner, password).await?;
     if user.second_factors.totp {
         return Err(Refusal::TotpOn.into());
     }
@@ -171,7 +171,7 @@ pub async fn end_totp(
     code: &str,
 ) -> Result<(), Error> {
     let user = owner.user;
-    let confirmed = confirm_current_password(site, owner, password).await?;
+    let confirmed = confirm_current_password((site, now), owner, password).await?;
     let address = owner.device.address;
     let attempt = Attempt { username: &user.username, password: "", address, now: None };
     if !user.second_factors.totp {
@@ -203,7 +203,7 @@ pub async fn renew_recovery_codes(
     password: &CurrentPassword,
 ) -> Result<Vec<String>, Error> {
     let user_id = owner.user.id;
-    let confirmed = confirm_current_password(site, owner, password).await?;
+    let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
         if !factors.kinds().any() {

@@ -6,6 +6,7 @@ use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::StoredComment;
 use crate::moderation::changes;
+use crate::moderation::group_roles::SIGN_IN_SERVICE;
 use crate::moderation::keep::DELETED;
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
@@ -69,6 +70,8 @@ pub enum ShownModerator {
     Left,
     /// A moderator who chose not to be named.
     Unnamed,
+    /// The provider through which people log in, by whose groups they have roles.
+    SignInService,
 }
 
 /// Which lines are wanted: the newest first.
@@ -352,6 +355,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
     let undoable = changes::undoable(visit, &there).await?;
     let entry = |(line, subject): (Line, LineSubject)| {
         let moderator = match people.get(line.moderator) {
+            _ if line.moderator == SIGN_IN_SERVICE => ShownModerator::SignInService,
             _ if line.anonymous && !sees.unnamed_moderators => ShownModerator::Unnamed,
             Some(names) => ShownModerator::Named(names.username.clone()),
             None => ShownModerator::Left,

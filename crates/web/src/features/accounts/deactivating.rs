@@ -2,7 +2,8 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::features::sessions::second_factors::whose_password;
+use crate::features::sessions::connection::proof;
+use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{ACCOUNT_SETTINGS, LEAVE};
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
@@ -48,10 +49,9 @@ pub async fn deactivate_form(
         }
         form.form.narrow method="post" action=(LEAVE) {
             (frame.signed_fields())
-            (whose_password(&frame))
             (choice("writings", "Your stories and comments", WRITINGS.into_iter(), "keep"))
             p.hint { "Erasing takes up to an hour. Replies of others stay." }
-            (password.required().password())
+            (proof(&frame, password.required()))
             button.button.grave { "Delete my account" }
         }
         p { a.action href=(ACCOUNT_SETTINGS) { "Keep my account" } }
@@ -60,17 +60,14 @@ pub async fn deactivate_form(
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
-pub async fn deactivate(
-    app: App,
-    SignedFields { user, fields, device, .. }: SignedFields,
-) -> Result<impl IntoResponse, RequestError> {
-    let writings = match fields.text("writings") {
+pub async fn deactivate(app: App, form: SignedFields) -> Result<impl IntoResponse, RequestError> {
+    let writings = match form.fields.text("writings") {
         "" | "keep" => Writings::Keep,
         "erase" => Writings::Erase,
         _ => return Err(RequestError::field("writings", "it must be keep or erase")),
     };
-    let known = (fields.required("password")?, device.address);
-    deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await?;
+    let password = form.fields.required("password")?;
+    deactivation::deactivate(&app.site, app.moment(), owner(&form)?, password, writings).await?;
     Ok((cookies::farewell(&app), Redirect::to("/settings/deactivated")))
 }
 

@@ -16,8 +16,9 @@ form! {
     pub struct Registration {
         /// The username. It must be new, in upper and lower case.
         pub username: Username = valid(Username::parse), values::Username;
+        // Somebody whom the provider knows has a ticket instead.
         /// The password.
-        pub password: NewPassword = valid(NewPassword::parse), values::Password;
+        pub password: Option<NewPassword> = unless_known, values::Password, required = true;
         /// The e-mail address; required where addresses are confirmed.
         pub email: Option<Email> = email, values::Email, required = false;
         /// An invitation; required where only invited people can sign up.
@@ -31,6 +32,14 @@ form! {
         /// The token of the link in the server's log, with which the account becomes the first
         /// administrator.
         pub token: Option<WelcomeToken> = |fields: &Fields, _| welcome_token(fields), values::WelcomeTokenOrNone, required = false;
+    }
+}
+
+fn unless_known(fields: &Fields, name: &'static str) -> Result<Option<NewPassword>, RequestError> {
+    if fields.text("ticket").is_empty() {
+        valid(NewPassword::parse)(fields, name).map(Some)
+    } else {
+        Ok(None)
     }
 }
 

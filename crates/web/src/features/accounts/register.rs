@@ -5,7 +5,8 @@ use super::form::{Registration, welcome_token};
 use super::mails;
 use crate::App;
 use crate::error::{RequestError, sentence};
-use crate::features::sessions::login::{WantedPage, enter};
+use crate::features::sessions::connection::provider_name;
+use crate::features::sessions::login::{WantedPage, credentials_page, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
@@ -22,10 +23,13 @@ use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
+use tidings_domain::accounts::single_sign_on::ProviderLogin;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::group_roles;
 use tidings_domain::values::words::{counted, grouped, span};
 use tidings_domain::values::{
-    InvitationCode, MAX_APPLICATION, PASSWORD_MIN, Restriction, STAFF_PASSWORD_MIN, SignupMode, USERNAME_MAX,
-    USERNAME_MIN, WelcomeToken,
+    Email, InvitationCode, MAX_APPLICATION, PASSWORD_MIN, Restriction, STAFF_PASSWORD_MIN, SignupMode,
+    USERNAME_MAX, USERNAME_MIN, Username, WelcomeToken,
 };
 
 const HEADING: &str = "Sign up";
@@ -86,6 +90,30 @@ struct RegisterPage<'a> {
     facts: &'a SignupFacts,
     /// Whether the site sends mail.
     has_mail: bool,
+    /// The person as the provider knows them, who needs no password.
+    person: Option<&'a NewPerson>,
+}
+
+/// Somebody whom the provider knows, and who has no account yet.
+pub struct NewPerson {
+    ticket: String,
+    /// A name that they might like.
+    username: String,
+    /// Their address, if the provider has verified it.
+    email: Option<Email>,
+}
+
+impl NewPerson {
+    /// The person of a login with its ticket.
+    pub fn of(login: &ProviderLogin, ticket: String) -> Self {
+        // Some providers take the address for a name.
+        let preferred = login.username.split('@').next().unwrap_or_default();
+        let mut username: String = preferred.chars().take(USERNAME_MAX).collect();
+        if Username::parse(&username).is_err() {
+            username.clear();
+        }
+        Self { ticket, username, email: login.verified_email() }
+    }
 }
 
 impl RegisterPage<'_> {
@@ -95,6 +123,9 @@ impl RegisterPage<'_> {
         let stopped = frame.brand.signups_stopped(frame.now).filter(|_| !self.facts.is_administrator);
         let content = html! {
             h1 { (HEADING) }
+            @if self.person.is_some() {
+                p { "You are logged in with " (provider_name(frame)) ". Choose your username on " (frame.site().name) "." }
+            }
             (self.wanted.notice(HEADING))
             @if let Some(stopped) = stopped {
                 (self.invited())
@@ -105,7 +136,11 @@ impl RegisterPage<'_> {
                 (self.invited())
                 (self.form(frame, mode))
             }
-            p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
+            @if self.person.is_some() && !frame.rules.oidc.only {
+                p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } " and connect it in your settings." }
+            } @else if self.person.is_none() {
+                p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
+            }
         };
         frame.page(HEADING, &content)
     }
@@ -122,7 +157,8 @@ impl RegisterPage<'_> {
     }
 
     fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
-        let username = Field::new("username", "Username");
+        let proposed = self.person.map_or("", |person| &person.username);
+        let username = Field::new("username", "Username").value(proposed);
         let username = username.with("autocomplete", "username").required().exact().rule(html! {
             (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
         });
@@ -141,8 +177,15 @@ impl RegisterPage<'_> {
                 }
                 (self.invitation(mode))
                 (username.input())
-                (password.password())
-                @if confirms || applies || self.has_mail { (email_field(confirms, applies)) }
+                @match self.person {
+                    Some(person) => input type="hidden" name="ticket" value=(person.ticket);,
+                    None => (password.password()),
+                }
+                @if let Some(email) = self.person.and_then(|person| person.email.as_ref()) {
+                    p.hint { "Your e-mail address is " (email) ", as " (provider_name(frame)) " knows it." }
+                } @else if confirms || applies || self.has_mail {
+                    (email_field(confirms, applies))
+                }
                 @if applies { (application_field()) }
                 @if !is_invited && !self.facts.is_administrator { (question(frame)) }
                 button.button { (button) }
@@ -215,6 +258,22 @@ fn application_field() -> Markup {
     Field::new("application", "Why would you like to join?").hint(hint).text_area()
 }
 
+/// The page for somebody whom the provider knows.
+pub async fn register_page(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    wanted: &WantedPage,
+    person: NewPerson,
+) -> Result<Markup, RequestError> {
+    let facts = signup::facts(&mut visit, Admittance::default()).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    let has_mail = app.mailer.is_some();
+    let page =
+        RegisterPage { invitation: "", wanted, token: None, facts: &facts, has_mail, person: Some(&person) };
+    Ok(page.render(&frame))
+}
+
 /// The page with these fields. What a refused form says itself is wrong with an invitation; and without the token, once that
 /// is not good any more, the form is the one for everybody.
 async fn shown(
@@ -240,7 +299,13 @@ async fn shown(
     facts.is_invitation_invalid = !is_again && (facts.is_invitation_invalid || is_unreadable);
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let has_mail = app.mailer.is_some();
-    let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts, has_mail };
+    let token = token.as_ref();
+    let person = person_of(&app, fields).await?.map(|(login, ticket)| NewPerson::of(&login, ticket));
+    let person = person.as_ref();
+    if person.is_none() && frame.rules.oidc.only {
+        return Ok(credentials_page(&app, &frame, &wanted));
+    }
+    let page = RegisterPage { invitation, wanted: &wanted, token, facts: &facts, has_mail, person };
     Ok(page.render(&frame))
 }
 
@@ -275,7 +340,18 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
     frame.page("Your application", &content)
 }
 
-/// POST /register: username, password, email, invitation, application, answer, token, next, reason. Which are
+/// The person of the ticket of a form, if it has one.
+async fn person_of(app: &App, fields: &Fields) -> Result<Option<(ProviderLogin, String)>, RequestError> {
+    match fields.text("ticket") {
+        "" => Ok(None),
+        ticket => {
+            let login = ProviderLogin::open(&app.site, app.now(), ticket).await?;
+            Ok(Some((login, ticket.to_owned())))
+        }
+    }
+}
+
+/// POST /register: username, password or ticket, email, invitation, application, answer, token, next, reason. Which are
 /// needed depends on the site. Redirects with the new session.
 pub async fn register(
     app: App,
@@ -283,9 +359,13 @@ pub async fn register(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let registration = fields.read()?;
     let wanted: WantedPage = fields.read()?;
-    match open_account(&app, &registration, &device).await?.session {
+    let login = person_of(&app, &fields).await?.map(|(login, _)| login);
+    let opened = open_account(&app, &fields.read()?, login.as_ref(), &device).await?;
+    if let Some(login) = login.filter(|_| opened.session.is_some()) {
+        group_roles::follow((&app.site, app.now()), opened.user_id, login.role).await?;
+    }
+    match opened.session {
         Some(session) => Ok(enter(&app, &session, &wanted.after_sign_up(app.routes))),
         // An applicant has no session that could prove it to another page.
         None => {
@@ -295,17 +375,20 @@ pub async fn register(
     }
 }
 
-/// Creates an account, for both the form and the API.
+/// Creates an account, for both the form and the API, for somebody whom the provider knows or not.
 pub(crate) async fn open_account(
     app: &App,
     form: &Registration,
+    provider: Option<&ProviderLogin>,
     device: &Device,
 ) -> Result<SignedUp, RequestError> {
     let Registration { username, password, email, invitation, application, answer, token } = form;
+    let verified = provider.and_then(ProviderLogin::verified_email);
     let sign_up = SignUp {
         username,
-        password,
-        email: email.as_ref(),
+        password: password.as_ref(),
+        provider,
+        email: verified.as_ref().or(email.as_ref()),
         invitation: invitation.as_ref(),
         application: application.as_ref(),
         answer,
@@ -339,7 +422,7 @@ pub async fn create_account(
     device: Device,
     Form(form): Form<Registration>,
 ) -> Result<Json<NewAccountResponse>, RequestError> {
-    Ok(Json(open_account(&app, &form, &device).await?.into()))
+    Ok(Json(open_account(&app, &form, None, &device).await?.into()))
 }
 
 #[cfg(test)]
@@ -349,15 +432,22 @@ mod tests {
     use strum::IntoEnumIterator;
 
     fn page(mode: SignupMode, facts: &SignupFacts) -> String {
-        let wanted = WantedPage::of("/news/1");
+        let wanted = WantedPage::leading_to("/news/1");
         framed(None, |frame| {
             let mut rules = frame.rules.clone();
             rules.accounts.signup = mode;
             let parts = (frame.settings, &rules, frame.caches);
             let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
-            RegisterPage { invitation: "<i>", wanted: &wanted, token: None, facts, has_mail: false }
-                .render(&frame)
-                .into_string()
+            RegisterPage {
+                invitation: "<i>",
+                wanted: &wanted,
+                token: None,
+                facts,
+                has_mail: false,
+                person: None,
+            }
+            .render(&frame)
+            .into_string()
         })
     }
 

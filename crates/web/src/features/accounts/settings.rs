@@ -6,10 +6,11 @@ use super::form::{profile_change, whole_profile_change};
 use super::register::WHY_EMAIL;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::sessions::second_factors::whose_password;
+use crate::features::sessions::connection::{proof, provider_name};
 use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{
-    ACCOUNT_SETTINGS, LEAVE, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, profile_address,
+    ACCOUNT_SETTINGS, LEAVE, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, SIGN_IN_SERVICE_SETTINGS,
+    profile_address,
 };
 use crate::markup::fields::{Field, select};
 use crate::markup::frame::Frame;
@@ -45,7 +46,7 @@ pub(super) fn profile_editor(frame: &Frame<'_>, user: &User) -> Markup {
                 h2 #credentials { "E-mail address and password" }
                 (email_field(frame, user.typed_email()))
                 (password.password())
-                (current_password_field("Needed only to change your e-mail address or your password."))
+                (current_password_field(frame, "Needed only to change your e-mail address or your password."))
             }
             button.button { "Save" }
         }
@@ -64,7 +65,7 @@ pub fn email_request(frame: &Frame<'_>) -> Markup {
                     input type="hidden" name="next" value="/welcome";
                     (Field::new("email", "E-mail address").hint(html! { (WHY_EMAIL) }).with("inputmode", "email")
                         .with("autocomplete", "email").required().exact().input())
-                    (current_password_field(""))
+                    (current_password_field(frame, ""))
                     button.button { "Add the address" }
                 }
                 form method="post" action=(MAIL_SETTINGS) {
@@ -97,10 +98,9 @@ pub(super) fn new_password_field(hint: &str) -> Field<'static> {
 }
 
 /// The field for the current password; without a hint, it is required.
-pub(super) fn current_password_field(hint: &str) -> Markup {
+pub(super) fn current_password_field(frame: &Frame<'_>, hint: &str) -> Markup {
     let field = Field::new("current_password", "Current password").with("autocomplete", "current-password");
-    let field = if hint.is_empty() { field.required() } else { field.hint(html! { (hint) }) };
-    field.password()
+    proof(frame, if hint.is_empty() { field.required() } else { field.hint(html! { (hint) }) })
 }
 
 /// A response that sets the cookie of a new session, if there is one.
@@ -189,6 +189,11 @@ impl Tab {
 /// A page of settings with its form. `has_mail` says whether the site sends mail.
 fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
     let (here, address, name) = Tab::at(frame.here);
+    let button = match here {
+        Tab::Account if user.has_password => "Change password",
+        Tab::Account => "Set password",
+        _ => "Save",
+    };
     let content = html! {
         h1 { "Settings" }
         nav.tabs aria-label="Settings" {
@@ -198,6 +203,7 @@ fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
         }
         (reminder(frame))
         @if here == Tab::Mail && has_mail { (state_of_mail(frame)) }
+        @if here != Tab::Account || !frame.rules.oidc.only {
         form.form method="post" action=(address) {
             (frame.signed_fields())
             @match here {
@@ -206,7 +212,8 @@ fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
                 Tab::Mail => (mail_fields(frame, user, has_mail)),
                 Tab::Account => (password_fields(frame)),
             }
-            button.button { @if here == Tab::Account { "Change password" } @else { "Save" } }
+            button.button { (button) }
+        }
         }
         @match here {
             Tab::Profile => p { a.action href=(profile_address(&user.username, "")) { "Your profile" } },
@@ -215,7 +222,7 @@ fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
                 p { "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "." }
             }
             Tab::Mail => {}
-            Tab::Account => (more_of_account()),
+            Tab::Account => (more_of_account(frame)),
         }
     };
     frame.page(&format!("{name} settings"), &content)
@@ -240,7 +247,7 @@ fn mail_fields(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
     let preferences = user.preferences;
     html! {
         (email_field(frame, user.typed_email()))
-        (current_password_field("Needed only to change your e-mail address."))
+        (current_password_field(frame, "Needed only to change your e-mail address."))
         @if has_mail {
             (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages from moderators"))
             (select("digest", "Digest of the best stories", preferences.digest.name(), &[
@@ -260,9 +267,8 @@ fn mail_fields(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
 
 fn password_fields(frame: &Frame<'_>) -> Markup {
     html! {
-        (whose_password(frame))
         (new_password_field("A new password ends all your other sessions.").required().password())
-        (current_password_field(""))
+        (current_password_field(frame, ""))
     }
 }
 
@@ -292,8 +298,12 @@ fn reading_fields(preferences: Preferences) -> Markup {
     }
 }
 
-fn more_of_account() -> Markup {
+fn more_of_account(frame: &Frame<'_>) -> Markup {
     html! {
+        @if frame.settings.oidc.is_some() {
+            h2 { "Sign-in service" }
+            p { "You can " a href=(SIGN_IN_SERVICE_SETTINGS) { "log in with " (provider_name(frame)) } "." }
+        }
         h2 { "Two-step login" }
         p { "You can " a href="/settings/two-factor" { "set up an authenticator app or a passkey" } "." }
         h2 { "Sessions" }

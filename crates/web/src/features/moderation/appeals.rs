@@ -52,6 +52,8 @@ pub struct Stranger<'a> {
     pub username: &'a str,
     /// Whether the account has a second factor.
     pub has_second_factor: bool,
+    /// The ticket of somebody who comes from the provider, in place of a password.
+    pub ticket: Option<&'a str>,
 }
 
 impl<'a> Stranger<'a> {
@@ -59,7 +61,7 @@ impl<'a> Stranger<'a> {
     pub(super) fn of_form(ShownAgain { fields, failure }: &'a ShownAgain) -> Option<Self> {
         let needs_code = failure.as_ref().is_some_and(RequestError::needs_code);
         let has_second_factor = fields.get("code").is_some() || needs_code;
-        fields.get("username").map(|username| Self { username, has_second_factor })
+        fields.get("username").map(|username| Self { username, has_second_factor, ticket: None })
     }
 }
 
@@ -68,7 +70,10 @@ pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
     let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     html! {
         input type="hidden" name="username" value=(stranger.username);
-        (password.required().password())
+        @match stranger.ticket {
+            Some(ticket) => input type="hidden" name="password" value=(ticket);,
+            None => (password.required().password()),
+        }
         @if stranger.has_second_factor {
             (code_field(
                 "A new code",

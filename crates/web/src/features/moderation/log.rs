@@ -114,6 +114,9 @@ fn kind_words(kind: &str) -> &str {
     }
 }
 
+/// The name in the log for the provider, by whose groups people have roles.
+const SIGN_IN_SERVICE: &str = "sign-in service";
+
 /// The name in the log for a moderator who chose not to be named.
 const UNNAMED: &str = "a moderator";
 
@@ -123,6 +126,7 @@ pub fn moderator_name(moderator: &ShownModerator) -> &str {
         ShownModerator::Named(name) => name,
         ShownModerator::Unnamed => UNNAMED,
         ShownModerator::Left => DELETED_USER,
+        ShownModerator::SignInService => SIGN_IN_SERVICE,
     }
 }
 
@@ -203,6 +207,7 @@ answer! {
         moderator: Option<String> = match entry.moderator {
             ShownModerator::Named(name) => Some(name),
             ShownModerator::Unnamed => Some(UNNAMED.to_owned()),
+            ShownModerator::SignInService => Some(SIGN_IN_SERVICE.to_owned()),
             ShownModerator::Left => None,
         }, Option<values::StoredUsername>;
         /// The action.

@@ -1,5 +1,6 @@
 //! Logging in and out.
 
+use super::connection::provider_name;
 use super::second_step::second_step_page;
 use super::two_factor::has_passkeys;
 use crate::App;
@@ -71,15 +72,51 @@ fn tell_owner(app: &App, id: UserId) {
     });
 }
 
-/// The page that asks for name and password.
-pub(super) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage) -> Markup {
-    const HEADING: &str = "Log in";
-    let username = Field::new("username", "Username").with("autocomplete", "username").required().exact();
-    let password = Field::new("password", "Password").with("autocomplete", "current-password").required();
+/// The page of a login through the provider that was refused, or that cannot begin.
+pub(super) async fn refused_page(
+    app: &App,
+    here: &LocalPath,
+    wanted: &WantedPage,
+    failure: &RequestError,
+) -> Response {
+    let page = login_page(app, &Frame::anonymous(app, here).await, wanted, Some(failure));
+    (failure.status(), page).into_response()
+}
+
+/// The page that asks for name and password, or leads to the provider.
+pub(crate) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage) -> Markup {
+    login_page(app, frame, wanted, None)
+}
+
+fn login_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage, failure: Option<&RequestError>) -> Markup {
+    let has_provider = app.provider.is_known();
     let content = html! {
         h1 { (HEADING) }
+        @if let Some(failure) = failure { p.alert role="alert" { (failure.message()) } }
         (wanted.notice(HEADING))
         @if frame.is_shut() { p { "Only members can read " (frame.site().name) "." } }
+        @if has_provider {
+            p { a.button href=(wanted.provider_address()) { "Log in with " (provider_name(frame)) } }
+        }
+        @if frame.rules.oidc.only {
+            @if !has_provider {
+                p.notice { "The sign-in service can't be reached at the moment. Try again in a few minutes." }
+            }
+        } @else {
+            @if has_provider { h2 { "Or with a password" } }
+            (password_form(app, wanted))
+        }
+    };
+    frame.page(HEADING, &content)
+}
+
+const HEADING: &str = "Log in";
+
+/// The ways to log in that need nobody else.
+fn password_form(app: &App, wanted: &WantedPage) -> Markup {
+    let username = Field::new("username", "Username").with("autocomplete", "username").required().exact();
+    let password = Field::new("password", "Password").with("autocomplete", "current-password").required();
+    html! {
         form.form.narrow method="post" action="/login" {
             (wanted.fields())
             (username.input())
@@ -92,8 +129,7 @@ pub(super) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage
         }
         p { "New here? " a href=(wanted.register_address()) { "Sign up" } }
         p { a href="/reset-password" { "Forgot your password?" } }
-    };
-    frame.page(HEADING, &content)
+    }
 }
 
 /// The page and the action that a visitor wanted before the login page. Only pages send these fields.
@@ -128,8 +164,7 @@ impl WantedPage {
     }
 
     /// Somebody who was on a page and wanted nothing in particular.
-    #[cfg(test)]
-    pub fn of(next: &str) -> Self {
+    pub fn leading_to(next: &str) -> Self {
         Self { next: LocalPath::parse(next), reason: None }
     }
 
@@ -137,6 +172,10 @@ impl WantedPage {
     pub fn login_address(&self) -> String {
         let next = self.next.as_str();
         login_to(self.reason, if without_secret(next).is_some() { "/" } else { next })
+    }
+
+    fn provider_address(&self) -> String {
+        self.login_address().replacen("/login", "/oidc/login", 1)
     }
 
     fn passkey_address(&self) -> String {
@@ -192,7 +231,7 @@ pub async fn again(
     Extension(ShownAgain { fields, failure }): Extension<ShownAgain>,
 ) -> Result<Markup, RequestError> {
     if let Some(id) = failure.and_then(|failure| failure.decision()) {
-        let stranger = Stranger { username: fields.text("username"), has_second_factor: false };
+        let stranger = Stranger { username: fields.text("username"), has_second_factor: false, ticket: None };
         return Ok(banned_page(&app, &here, id, stranger).await);
     }
     Ok(credentials_page(&app, &Frame::anonymous(&app, &here).await, &fields.read()?))

@@ -71,10 +71,12 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
 const fn how(method: LoginMethod) -> Option<&'static str> {
     match method {
         LoginMethod::Password => None,
-        LoginMethod::Totp => Some("your password and a code"),
-        LoginMethod::RecoveryCode => Some("your password and a recovery code"),
-        LoginMethod::PasswordAndPasskey => Some("your password and a passkey"),
+        LoginMethod::Totp => Some("a code"),
+        LoginMethod::RecoveryCode => Some("a recovery code"),
+        LoginMethod::PasswordAndPasskey => Some("a passkey as the second step"),
         LoginMethod::Passkey => Some("a passkey"),
+        LoginMethod::Provider => Some("the sign-in service"),
+        LoginMethod::Link => Some("a link from the operator"),
     }
 }
 
@@ -169,7 +171,7 @@ mod tests {
         let html = render(&sessions);
         for part in [
             "(this one)",
-            "with your password and a code",
+            "with a code",
             "192.0.2.1",
             r#"value="bbbb""#,
             r#"value="others""#,

@@ -1,6 +1,7 @@
 //! Second factors in the settings: what there is, authenticator apps and recovery codes.
 //! Passkeys are in `passkeys.rs`.
 
+use super::connection::proof;
 use super::passkeys::changed;
 use super::two_factor;
 use crate::App;
@@ -88,7 +89,7 @@ pub(crate) fn whose_password(frame: &Frame<'_>) -> Markup {
 /// A field for the user's password.
 pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
     let password = Field::new("current_password", "Your password").with("autocomplete", "current-password");
-    html! { (whose_password(frame)) (password.required().password()) }
+    proof(frame, password.required())
 }
 
 /// A field for a code.

@@ -85,7 +85,7 @@ pub async fn again(
     let ticket = fields.text("ticket");
     match (log_in::second_step(&app.site, app.now(), ticket, device.address).await, ban) {
         (Ok(step), Some(id)) => {
-            let stranger = Stranger { username: &step.username, has_second_factor: true };
+            let stranger = Stranger { username: &step.username, has_second_factor: true, ticket: None };
             Ok(banned_page(&app, &here, id, stranger).await)
         }
         (Ok(step), None) if !is_over => second_step_page(&app, &here, &step, &wanted).await,

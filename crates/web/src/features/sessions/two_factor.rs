@@ -71,7 +71,7 @@ pub(super) async fn begin_totp(app: &App, form: &SignedFields) -> Result<NewTotp
     let NewTotpForm { current_password } = form.fields.read()?;
     let brand = app.brand().await;
     let owner = owner(form)?;
-    let begin = setup::begin_totp(&app.site, owner, &current_password, &brand.site.name);
+    let begin = setup::begin_totp((&app.site, app.now()), owner, &current_password, &brand.site.name);
     Ok(form.user.once(&app.site, begin).await?)
 }
 

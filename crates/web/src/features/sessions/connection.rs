@@ -1,0 +1,130 @@
+//! The connection of an account to the OpenID provider, and what proves that its owner is there.
+
+use super::second_factors::whose_password;
+use super::single_sign_on::{demand_provider, way_there};
+use super::two_factor::owner;
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::addresses::{ACCOUNT_SETTINGS, SIGN_IN_SERVICE_SETTINGS};
+use crate::markup::fields::Field;
+use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::SignedFields;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::accounts::single_sign_on::{self, ProviderLogin};
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+
+/// The name of the provider; empty without one.
+pub fn provider_name<'a>(frame: &'a Frame<'_>) -> &'a str {
+    frame.settings.oidc.as_ref().map_or("", |provider| &provider.name)
+}
+
+/// The field for the password of the viewer. An account without one is confirmed at the provider instead.
+pub fn proof(frame: &Frame<'_>, password: Field<'_>) -> Markup {
+    const CONFIRMED: &str = "confirmed";
+    if frame.viewer.is_none_or(|viewer| viewer.has_password) {
+        return html! { (whose_password(frame)) (password.password()) };
+    }
+    let provider = provider_name(frame);
+    html! {
+        // The session knows whether it is so.
+        input type="hidden" name=(password.name()) value=(CONFIRMED);
+        @if frame.is_confirmed {
+            p.hint { "You have confirmed with " (provider) " that it is you." }
+        } @else if provider.is_empty() {
+            p.hint { "Your account has no password. Set one with " a href="/reset-password" { "a link by mail" } " first." }
+        } @else {
+            p {
+                a.button.quiet href=(way_there("confirm", frame.here.as_str())) { "Confirm with " (provider) }
+            }
+            p.hint { "Your account has no password, so " (provider) " asks who you are first." }
+        }
+    }
+}
+
+/// The page about the connection.
+fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
+    const HEADING: &str = "Sign-in service";
+    let provider = provider_name(frame);
+    let content = html! {
+        h1 { (HEADING) }
+        @if user.identity.is_some() {
+            p { "Your account is connected to " (provider) ". You log in with “Log in with " (provider) "”." }
+            @if can_disconnect {
+                form.form method="post" action="/oidc/disconnect" {
+                    (frame.signed_fields())
+                    (frame.form_page())
+                    button.button.grave { "Disconnect" }
+                }
+                p.hint { "You can then log in without " (provider) " only, and connect again later." }
+            } @else if frame.rules.oidc.only {
+                p.hint { "This is the only way to log in here." }
+            } @else {
+                p.hint { "To disconnect, set a " a href=(ACCOUNT_SETTINGS) { "password" } " first." }
+            }
+        } @else {
+            p { "Connect your account, and you can log in with " (provider) " instead of your password." }
+            p { a.button href=(way_there("connect", SIGN_IN_SERVICE_SETTINGS)) { "Connect to " (provider) } }
+        }
+        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+    };
+    frame.page(HEADING, &content)
+}
+
+/// GET /settings/sign-in.
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+    demand_provider(&app)?;
+    let can_disconnect = user.can_log_in_without_provider(&app.site);
+    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, can_disconnect))
+}
+
+/// The page that asks somebody who has come back whether this is the account to connect.
+pub(super) async fn connect_page(
+    app: &App,
+    visit: &mut Visit,
+    here: &LocalPath,
+    (login, ticket): (&ProviderLogin, &str),
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(app, visit, here).await?;
+    let provider = provider_name(&frame);
+    let known_as = Some(&*login.username).filter(|name| !name.is_empty()).or(login.email.as_deref());
+    let content = html! {
+        h1 { "Connect your account" }
+        @if let Some(viewer) = frame.viewer {
+            p {
+                "At " (provider) ", you are "
+                @if let Some(name) = known_as { strong dir="auto" { (name) } } @else { "logged in" }
+                ". Whoever logs in there as this person can then log in here as "
+                strong { (viewer.username) } "."
+            }
+            form.form method="post" action="/oidc/connect" {
+                (frame.signed_fields())
+                input type="hidden" name="ticket" value=(ticket);
+                button.button { "Connect " (viewer.username) }
+            }
+        }
+        p { a.action href=(SIGN_IN_SERVICE_SETTINGS) { "Cancel" } }
+    };
+    Ok(frame.page("Connect your account", &content))
+}
+
+/// POST /oidc/connect: ticket, apisecret.
+pub async fn connect(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+    demand_provider(&app)?;
+    let ticket = form.fields.required("ticket")?;
+    let connecting = single_sign_on::connect((&app.site, app.now()), owner(&form)?, ticket);
+    form.user.once(&app.site, connecting).await?;
+    Notice::Connected.redirect_anew(&app, form.user.id, SIGN_IN_SERVICE_SETTINGS).await
+}
+
+/// POST /oidc/disconnect: apisecret.
+pub async fn disconnect(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+    demand_provider(&app)?;
+    let disconnecting = single_sign_on::disconnect(&app.site, owner(&form)?);
+    form.user.once(&app.site, disconnecting).await?;
+    Notice::Disconnected.redirect_anew(&app, form.user.id, SIGN_IN_SERVICE_SETTINGS).await
+}

@@ -1,0 +1,491 @@
+//! The OpenID provider through which people log in: what is known of it, and the questions to it.
+//!
+//! A worker reads the provider's description and keys at the start and every hour, and each minute while that fails. So a
+//! provider that is away, or a setting that is wrong, stops nothing but this way to log in. Everything asked of it takes at
+//! most five seconds and 64 KiB.
+
+mod signatures;
+mod tokens;
+
+use self::tokens::{LEEWAY_SECONDS, Parties, TokenError};
+use crate::App;
+use crate::error::ProviderError;
+use crate::limits::{PROVIDER_BYTES, PROVIDER_QUESTIONS, PROVIDER_RENEWED_EVERY};
+use crate::server::conditions::SIGN_IN_SERVICE;
+use crate::server::outgoing::{self, OutgoingError, Ports};
+use crate::settings::OidcSettings;
+use axum::body::{self, Body};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
+use hyper::client::conn::http1;
+use jiff::fmt::rfc2822;
+use jsonwebtoken::jwk::JwkSet;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tidings_domain::accounts::single_sign_on::ProviderLogin;
+use tidings_domain::accounts::single_sign_on::round_trip::{Errand, Journey, RoundTrip};
+use tidings_domain::values::ProviderIdentity;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use url::{Url, form_urlencoded};
+
+/// The path to which the provider sends people back.
+pub const CALLBACK: &str = "/oidc/callback";
+/// The type of a form.
+const FORM: &str = "application/x-www-form-urlencoded";
+/// A secret is one line.
+const MOST_SECRET_BYTES: u64 = 4_096;
+
+/// The description of the provider (OpenID Connect Discovery 1.0).
+#[derive(Debug, Clone, Deserialize)]
+struct Description {
+    issuer: String,
+    authorization_endpoint: Url,
+    token_endpoint: Url,
+    jwks_uri: Url,
+    userinfo_endpoint: Option<Url>,
+    #[serde(default)]
+    token_endpoint_auth_methods_supported: Vec<String>,
+}
+
+/// What is known of the provider.
+struct Known {
+    settings: OidcSettings,
+    description: Description,
+    secret: String,
+    keys: Mutex<(JwkSet, Instant)>,
+}
+
+/// The provider, as far as this server knows it.
+pub struct Provider {
+    known: Mutex<Option<Arc<Known>>>,
+    /// Questions that may be under way at the same time.
+    places: Semaphore,
+}
+
+impl Default for Provider {
+    fn default() -> Self {
+        Self { known: Mutex::default(), places: Semaphore::new(PROVIDER_QUESTIONS) }
+    }
+}
+
+impl Provider {
+    fn known(&self) -> MutexGuard<'_, Option<Arc<Known>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether people can log in through it.
+    pub fn is_known(&self) -> bool {
+        self.known().is_some()
+    }
+
+    fn get(&self) -> Result<Arc<Known>, ProviderError> {
+        self.known().clone().ok_or(ProviderError::Away)
+    }
+}
+
+/// Why the provider is not known. For the operator.
+#[derive(Debug, thiserror::Error)]
+enum SetupError {
+    #[error("oidc.client_secret_file cannot be read: {0}")]
+    Secret(std::io::Error),
+    #[error("{url} of the issuer: {cause}")]
+    Asked { url: &'static str, cause: AskError },
+    #[error("its issuer is {0}; set oidc.issuer to that if it is the right one")]
+    OtherIssuer(String),
+    #[error("it has no keys for RS256, ES256 or EdDSA")]
+    NoKeys,
+    #[error("oidc.client_secret_file has not the secret of oidc.client_id")]
+    WrongSecret,
+    #[error("it does not know oidc.client_id, or the address {0} that it must be told for this site")]
+    WrongAddress(String),
+    #[error("its clock and that of this server differ by {0} seconds")]
+    Clock(u64),
+}
+
+/// Why a question to the provider has no answer.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error(transparent)]
+    Outgoing(#[from] OutgoingError),
+    #[error("too many questions are under way")]
+    TooMany,
+    #[error("the answer is larger than 64 KiB, or breaks off")]
+    Length,
+    #[error("the status is {}", .0.as_u16())]
+    Status(StatusCode),
+    #[error("the answer is not the JSON that OpenID Connect demands")]
+    Form,
+}
+
+/// An answer of the provider.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json<T: DeserializeOwned>(&self) -> Result<T, AskError> {
+        if !self.status.is_success() {
+            return Err(AskError::Status(self.status));
+        }
+        serde_json::from_slice(&self.body).map_err(|_| AskError::Form)
+    }
+}
+
+/// Learns what the provider is, and tells the operator if that fails or if something is wrong with the settings.
+pub async fn watch(app: &App) {
+    loop {
+        let Some(settings) = app.settings.oidc.clone() else {
+            *app.provider.known() = None;
+            app.health.tell(SIGN_IN_SERVICE, None);
+            sleep(PROVIDER_RENEWED_EVERY).await;
+            continue;
+        };
+        let (pause, fault) = match learn(app, &settings).await {
+            Ok((known, skew)) => {
+                let fault = match skew {
+                    0..=LEEWAY_SECONDS => try_out(app, &known).await.err(),
+                    skew => Some(SetupError::Clock(skew)),
+                };
+                *app.provider.known() = Some(Arc::new(known));
+                let pause = if fault.is_some() { settings.retry_every } else { PROVIDER_RENEWED_EVERY };
+                (pause, fault)
+            }
+            Err(error) => {
+                // What was known is kept: a provider that is away for a while has the same keys afterwards.
+                app.provider.known().take_if(|known| known.settings != settings);
+                (settings.retry_every, Some(error))
+            }
+        };
+        app.health.tell(SIGN_IN_SERVICE, fault.map(|fault| fault.to_string()));
+        // New settings count at once.
+        let changed = async {
+            while app.settings.oidc.as_ref() == Some(&settings) {
+                sleep(Duration::from_secs(1)).await;
+            }
+        };
+        timeout(pause, changed).await.ok();
+    }
+}
+
+/// Reads the secret, the description and the keys, and by how many seconds the clock of the provider differs.
+async fn learn(app: &App, settings: &OidcSettings) -> Result<(Known, u64), SetupError> {
+    const WELL_KNOWN: &str = ".well-known/openid-configuration";
+    let asked = |url| move |cause| SetupError::Asked { url, cause };
+    let secret = read_secret(settings).map_err(SetupError::Secret)?;
+    let mut url = settings.issuer.clone();
+    url.set_path(&format!("{}/{WELL_KNOWN}", url.path().trim_end_matches('/')));
+    let answer = get(app, settings, &url).await.map_err(asked(WELL_KNOWN))?;
+    let description: Description = answer.json().map_err(asked(WELL_KNOWN))?;
+    if description.issuer.trim_end_matches('/') != settings.issuer.as_str().trim_end_matches('/') {
+        return Err(SetupError::OtherIssuer(description.issuer));
+    }
+    let keys = get(app, settings, &description.jwks_uri).await.map_err(asked("jwks_uri"))?;
+    let keys: JwkSet = keys.json().map_err(asked("jwks_uri"))?;
+    if !keys.keys.iter().any(tokens::is_usable) {
+        return Err(SetupError::NoKeys);
+    }
+    let keys = Mutex::new((keys, Instant::now()));
+    Ok((Known { settings: settings.clone(), description, secret, keys }, skew_of(app, &answer.headers)))
+}
+
+fn read_secret(settings: &OidcSettings) -> std::io::Result<String> {
+    use std::io::Read;
+    let mut secret = String::new();
+    std::fs::File::open(&settings.client_secret_file)?.take(MOST_SECRET_BYTES).read_to_string(&mut secret)?;
+    Ok(secret.trim().to_owned())
+}
+
+/// The seconds between the clock of the provider and that of this server.
+fn skew_of(app: &App, headers: &HeaderMap) -> u64 {
+    let date = headers.get(header::DATE).and_then(|date| rfc2822::parse(date.to_str().ok()?).ok());
+    let now = i64::try_from(app.now().0).unwrap_or(i64::MAX);
+    date.map_or(0, |date| date.timestamp().as_second().abs_diff(now))
+}
+
+/// Asks the provider whether it knows this site, without anybody who logs in: it answers a wrong code with
+/// `invalid_grant` if id and secret are right, and sends back a browser that is not to see any page.
+async fn try_out(app: &App, known: &Known) -> Result<(), SetupError> {
+    let fields = [("grant_type", "authorization_code"), ("code", "-"), ("code_verifier", "-")];
+    if let Ok(answer) = ask_for_token(app, known, &fields).await
+        && is_client_refused(&answer)
+    {
+        return Err(SetupError::WrongSecret);
+    }
+    let callback = app.settings.site.link(CALLBACK);
+    let mut url = known.description.authorization_endpoint.clone();
+    url.query_pairs_mut().extend_pairs([
+        ("response_type", "code"),
+        ("client_id", &known.settings.client_id),
+        ("redirect_uri", &callback),
+        ("scope", "openid"),
+        ("prompt", "none"),
+        ("state", "-"),
+        ("nonce", "-"),
+        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+        ("code_challenge_method", "S256"),
+    ]);
+    match get(app, &known.settings, &url).await {
+        Ok(answer) if answer.status.is_client_error() => Err(SetupError::WrongAddress(callback)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the answer for a token is that the id or the secret of this site is wrong (RFC 6749, 5.2).
+fn is_client_refused(answer: &Answer) -> bool {
+    #[derive(Deserialize)]
+    struct Refused {
+        error: String,
+    }
+    let refused = serde_json::from_slice::<Refused>(&answer.body);
+    refused.is_ok_and(|refused| matches!(&*refused.error, "invalid_client" | "unauthorized_client"))
+}
+
+/// The address at the provider to which somebody goes.
+///
+/// # Errors
+/// [`ProviderError::Away`].
+pub fn destination(app: &App, journey: &Journey, trip: &RoundTrip) -> Result<Url, ProviderError> {
+    let known = app.provider.get()?;
+    let mut url = known.description.authorization_endpoint.clone();
+    url.query_pairs_mut().extend_pairs([
+        ("response_type", "code"),
+        ("client_id", &known.settings.client_id),
+        ("redirect_uri", &app.settings.site.link(CALLBACK)),
+        ("scope", &known.settings.scopes),
+        ("state", &trip.state),
+        ("nonce", &trip.nonce),
+        ("code_challenge", &trip.challenge()),
+        ("code_challenge_method", "S256"),
+    ]);
+    if matches!(journey.errand, Errand::Confirm(_)) {
+        url.query_pairs_mut().extend_pairs([("prompt", "login"), ("max_age", "0")]);
+    }
+    Ok(url)
+}
+
+/// Refuses an answer that names another issuer (RFC 9207).
+///
+/// # Errors
+/// [`ProviderError::Wrong`] or [`ProviderError::Away`].
+pub fn demand_issuer(app: &App, named: Option<&str>) -> Result<(), ProviderError> {
+    let known = app.provider.get()?;
+    let is_same = named.is_none_or(|issuer| issuer == known.description.issuer);
+    if is_same { Ok(()) } else { Err(ProviderError::Wrong) }
+}
+
+/// The answer to a code.
+#[derive(Deserialize)]
+struct Tokens {
+    id_token: String,
+    access_token: Option<String>,
+}
+
+/// The person for whom the provider gave this code.
+///
+/// # Errors
+/// All but [`ProviderError::Cancelled`].
+pub async fn redeem(
+    app: &App,
+    code: &str,
+    (journey, trip): (&Journey, &RoundTrip),
+) -> Result<ProviderLogin, ProviderError> {
+    let known = app.provider.get()?;
+    let fields = [("grant_type", "authorization_code"), ("code", code), ("code_verifier", &trip.verifier)];
+    let answer = ask_for_token(app, &known, &fields).await.map_err(|error| noted(&error))?;
+    if is_client_refused(&answer) {
+        app.health.tell(SIGN_IN_SERVICE, Some(SetupError::WrongSecret.to_string()));
+        return Err(ProviderError::SiteRefused);
+    }
+    if answer.status.is_client_error() {
+        // The code was used, or is too old.
+        return Err(ProviderError::Wrong);
+    }
+    let tokens: Tokens = answer.json().map_err(|error| noted(&error))?;
+    let claims = with_keys(app, &known, |keys| {
+        tokens::read_id_token((keys, app.now()), parties(&known), (&tokens.id_token, &trip.nonce))
+    });
+    let claims = claims.await?;
+    if matches!(journey.errand, Errand::Confirm(_)) {
+        let is_anew = claims.auth_time.is_some_and(|at| at + LEEWAY_SECONDS as f64 >= journey.began as f64);
+        if !is_anew {
+            return Err(ProviderError::NotAnew);
+        }
+    }
+    let mut about = claims.rest;
+    let groups_claim = &*known.settings.groups_claim;
+    let wanted = ["preferred_username", "email", "email_verified", groups_claim];
+    if let (Some(url), Some(token)) = (&known.description.userinfo_endpoint, &tokens.access_token)
+        && wanted.iter().any(|claim| !about.contains_key(*claim))
+    {
+        about.extend(user_info(app, &known, (url, token), &claims.sub).await?);
+    }
+    let text = |name: &str| about.get(name).and_then(Value::as_str).map(str::to_owned);
+    let groups: Vec<String> = about.get(groups_claim).map(texts_of).unwrap_or_default();
+    Ok(ProviderLogin {
+        identity: ProviderIdentity::new(&known.description.issuer, &claims.sub),
+        username: text("preferred_username").unwrap_or_default(),
+        email: text("email"),
+        // Some providers send a text.
+        is_email_verified: about.get("email_verified").is_some_and(|is| *is == true || *is == "true"),
+        has_second_factor: claims.amr.iter().any(|method| method == "mfa"),
+        role: ProviderLogin::role_of(&app.site.rules.oidc, &groups),
+    })
+}
+
+/// The texts of a list, or one text.
+fn texts_of(value: &Value) -> Vec<String> {
+    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// What the provider tells of the person besides the token. It must be the same person.
+async fn user_info(
+    app: &App,
+    known: &Known,
+    (url, token): (&Url, &str),
+    subject: &str,
+) -> Result<Map<String, Value>, ProviderError> {
+    let bearer = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| ProviderError::Wrong)?;
+    let request = request_for(app, Method::GET, url).header(header::AUTHORIZATION, bearer);
+    let answer = send(app, &known.settings, url, (request, Body::empty())).await;
+    let mut about: Map<String, Value> =
+        answer.and_then(|answer| answer.json()).map_err(|error| noted(&error))?;
+    if about.remove("sub").as_ref().and_then(Value::as_str) != Some(subject) {
+        return Err(ProviderError::Wrong);
+    }
+    Ok(about)
+}
+
+/// Whose sessions end by a token of the provider, and the token's name, which is good once.
+///
+/// # Errors
+/// [`ProviderError::Wrong`] or [`ProviderError::Away`].
+pub async fn read_logout(app: &App, token: &str) -> Result<(ProviderIdentity, String), ProviderError> {
+    let known = app.provider.get()?;
+    let read = |keys: &JwkSet| tokens::read_logout_token((keys, app.now()), parties(&known), token);
+    let (subject, id) = with_keys(app, &known, read).await?;
+    let issuer = &known.description.issuer;
+    Ok((ProviderIdentity::new(issuer, &subject), format!("{issuer} {id}")))
+}
+
+fn parties(known: &Known) -> Parties<'_> {
+    Parties { issuer: &known.description.issuer, client_id: &known.settings.client_id }
+}
+
+/// Reads a token with the keys that are known, and again with those of now if its key is not among them: at most once a
+/// minute.
+async fn with_keys<T>(
+    app: &App,
+    known: &Known,
+    read: impl Fn(&JwkSet) -> Result<T, TokenError>,
+) -> Result<T, ProviderError> {
+    let keys = || known.keys.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut outcome = read(&keys().0);
+    let is_due = matches!(outcome, Err(TokenError::UnknownKey)) && {
+        let mut keys = keys();
+        let is_due = keys.1.elapsed() >= known.settings.keys_every;
+        if is_due {
+            keys.1 = Instant::now();
+        }
+        is_due
+    };
+    if is_due {
+        let fetched = get(app, &known.settings, &known.description.jwks_uri).await;
+        let fetched: JwkSet = fetched.and_then(|answer| answer.json()).map_err(|error| noted(&error))?;
+        outcome = read(&fetched);
+        keys().0 = fetched;
+    }
+    outcome.map_err(|error| {
+        tracing::warn!(%error, "a token of the sign-in service was refused");
+        match error {
+            TokenError::Time => ProviderError::Clock,
+            TokenError::UnknownKey | TokenError::Wrong => ProviderError::Wrong,
+        }
+    })
+}
+
+/// Logs why the provider has not answered.
+fn noted(error: &AskError) -> ProviderError {
+    tracing::warn!(%error, "the sign-in service has not answered");
+    ProviderError::Away
+}
+
+async fn ask_for_token(app: &App, known: &Known, fields: &[(&str, &str)]) -> Result<Answer, AskError> {
+    let (id, secret) = (&*known.settings.client_id, &*known.secret);
+    let callback = app.settings.site.link(CALLBACK);
+    let mut fields = fields.to_vec();
+    fields.push(("redirect_uri", &callback));
+    let url = &known.description.token_endpoint;
+    let mut request = request_for(app, Method::POST, url).header(header::CONTENT_TYPE, FORM);
+    // Without a word about it, Basic is meant.
+    let methods = &known.description.token_endpoint_auth_methods_supported;
+    if methods.is_empty() || methods.iter().any(|method| method == "client_secret_basic") {
+        let escaped = [id, secret].map(|text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string());
+        request = request.header(header::AUTHORIZATION, format!("Basic {}", base64_of(&escaped.join(":"))));
+    } else {
+        fields.extend([("client_id", id), ("client_secret", secret)]);
+    }
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    send(app, &known.settings, url, (request, Body::from(body))).await
+}
+
+fn base64_of(text: &str) -> String {
+    use base64::Engine;
+    base64::prelude::BASE64_STANDARD.encode(text)
+}
+
+async fn get(app: &App, settings: &OidcSettings, url: &Url) -> Result<Answer, AskError> {
+    send(app, settings, url, (request_for(app, Method::GET, url), Body::empty())).await
+}
+
+fn request_for(app: &App, method: Method, url: &Url) -> request::Builder {
+    outgoing::request(method, url, &app.settings.site.url).header(header::ACCEPT, "application/json")
+}
+
+/// Sends a request. Redirects are not followed.
+async fn send(
+    app: &App,
+    settings: &OidcSettings,
+    url: &Url,
+    (request, body): (request::Builder, Body),
+) -> Result<Answer, AskError> {
+    let Ok(_place) = app.provider.places.try_acquire() else { return Err(AskError::TooMany) };
+    let asking = async {
+        let endpoints = endpoints(app, settings, url).await?;
+        let length = http_body_length(&body);
+        let request = request.header(header::CONTENT_LENGTH, length);
+        let request = request.body(body).map_err(|_| OutgoingError::Unreachable)?;
+        let certificate = app.settings.titles.network.certificate.as_deref();
+        let (response, _connection) =
+            outgoing::send((&endpoints, url, certificate), &http1::Builder::new(), request).await?;
+        let (head, body) = response.into_parts();
+        let body = body::to_bytes(Body::new(body), PROVIDER_BYTES).await.map_err(|_| AskError::Length)?;
+        Ok(Answer { status: head.status, headers: head.headers, body: body.into() })
+    };
+    timeout(settings.patience, asking).await.unwrap_or(Err(OutgoingError::TimedOut.into()))
+}
+
+fn http_body_length(body: &Body) -> u64 {
+    axum::body::HttpBody::size_hint(body).exact().unwrap_or(0)
+}
+
+/// Where to connect to. The issuer's own host is what the operator named, so it may be private; any other is checked.
+async fn endpoints(app: &App, settings: &OidcSettings, url: &Url) -> Result<Vec<SocketAddr>, OutgoingError> {
+    let is_safe = url.scheme() == "https" || settings.issuer.scheme() == "http";
+    if !is_safe {
+        return Err(OutgoingError::Insecure);
+    }
+    if url.host() != settings.issuer.host() {
+        return app.settings.titles.network.look_up(url, Ports::Any, ()).await;
+    }
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let found = tokio::net::lookup_host((host, url.port_or_known_default().unwrap_or_default()));
+    Ok(found.await.map_err(|_| OutgoingError::Unreachable)?.collect())
+}
