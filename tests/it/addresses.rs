@@ -196,9 +196,13 @@ const ACTIONS: &[Action] = &[
         .call_by_get()
         .not_kept("no account yet: a further session"),
     untried_page("/login/code").not_kept("no account yet: a code counts once"),
+    untried_page("/login/link/{token}").not_kept("no account yet: a link counts once"),
     untried_page("/login/passkey").not_kept("no account yet: a challenge counts once"),
     untried_page("/login/passkey/options").not_kept("no account yet: writes nothing that lasts"),
     both("/logout", "/api/logout", &[]).not_kept("ends the session, and with it whatever could repeat it"),
+    untried_page("/oidc/connect").kept_but_untried("needs a provider: single_sign_on.rs"),
+    untried_page("/oidc/disconnect").kept_but_untried("needs a provider: single_sign_on.rs"),
+    untried_page("/oidc/logout").not_kept("no account: a token counts once"),
     both("/messages", "/api/messages", &[("anonymous?", "0"), ("text", "A question")]),
     both("/mergetopic", "/api/mergetopic", &[("topic", "rust"), ("into", "go")]).refused_in_silence(),
     both(

@@ -107,7 +107,7 @@ async fn a_passkey_logs_in_alone_and_as_the_second_step(server: Server) {
     let done = finish(&visitor, &step, &authenticator.get(&options)).await;
     assert_eq!(redirects_to(&done), "/");
     let text = page(&alice, "/settings/sessions").await.text().to_owned();
-    assert!(text.contains("with a passkey") && text.contains("with your password and a passkey"), "{text}");
+    assert!(text.contains("with a passkey") && text.contains("with a passkey as the second step"), "{text}");
 
     // A recovery code stands in for it.
     let recovery = codes.all("code").next().unwrap().text().to_owned();

@@ -8,7 +8,7 @@ use crate::accounts::session_store::AllSessions;
 use crate::accounts::two_factor::stored;
 use crate::accounts::unsubscribing::MAIL_SECRET;
 use crate::accounts::users::{
-    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, Role,
+    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, OIDC_ROLE, Role,
 };
 use crate::accounts::{applications, outbox, roles, sessions, single_sign_on};
 use crate::audit::AUDIT;
@@ -78,7 +78,7 @@ pub async fn deactivate(
             READING_KEY,
         ];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
-        for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED] {
+        for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED, OIDC_ROLE] {
             batch.delete_field(&key, field);
         }
         stored::remove_all(&mut batch, user.id);

@@ -1,11 +1,16 @@
 //! Why an action failed: bad input, a rule of the site, or the store.
 
+mod sentences;
+
+use self::sentences::{
+    banned_origin, because, changed_since, closed, from, how_to_appeal, needed_for_vote, told, with_article,
+};
 use crate::passwords::PasswordError;
-use crate::values::words::{counted, every, grouped, grouped_signed, wait};
+use crate::values::words::{counted, grouped, grouped_signed, wait};
 use crate::values::{
     BanScope, Closed, HostnameError, InputError, KarmaRules, Lacking, ModerationId, NoRandomness, NotAHook,
     NotBannable, OriginBanId, OriginKind, PatternError, PostKind, RatedAction, Restriction,
-    STAFF_PASSWORD_MIN, UrlError, VoteState, day,
+    STAFF_PASSWORD_MIN, UrlError, VoteState,
 };
 use tidings_keyspace::{CommitError, KeyspaceError};
 
@@ -497,45 +502,6 @@ pub enum Refusal {
     ThreadLocked { reason: Box<str> },
 }
 
-/// That something has changed since, and by which line of the log.
-fn changed_since(what: &str, by: Option<ModerationId>) -> String {
-    match by {
-        Some(by) => format!("{what} has changed since: see entry {by} of the moderation log"),
-        None => format!("{what} has changed since"),
-    }
-}
-
-/// Until when a restriction is in force, and why.
-fn told(Restriction { until, reason, .. }: &Restriction) -> String {
-    let reason = reason.trim_end_matches(['.', ' ', '\n']);
-    match until {
-        Some(until) => format!("until {}: {reason}", day::to_the_minute(*until)),
-        None => format!("until further notice: {reason}"),
-    }
-}
-
-fn how_to_appeal(restriction: &Restriction) -> String {
-    format!("You can appeal against this decision, entry {} of the moderation log", restriction.moderation)
-}
-
-fn with_article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
-    format!("{article} {kind}")
-}
-
-/// Why nobody takes part in something.
-fn closed(kind: PostKind, why: Closed) -> String {
-    let kind = kind.name();
-    match why {
-        Closed::Deleted | Closed::Erased => format!("this {kind} has been deleted"),
-        Closed::Removed => format!("a moderator has removed this {kind}"),
-        Closed::Held => format!("this {kind} is waiting for a moderator's approval"),
-        Closed::Merged(into) => {
-            format!("this {kind} has been merged into story {into}. Please comment and vote there")
-        }
-    }
-}
-
 impl Refusal {
     /// There is nothing of a kind, as far as somebody may know.
     pub(crate) const fn no_such(kind: PostKind) -> Self {
@@ -589,38 +555,6 @@ impl Refusal {
                 | Self::TooManyLinks { .. }
         )
     }
-}
-
-/// Why an account that is not trusted yet has less.
-fn because(lacking: Option<Lacking>) -> String {
-    lacking.map(|lacking| format!(". Your limit is higher {lacking}")).unwrap_or_default()
-}
-
-/// Why somebody from a banned origin cannot do something.
-fn banned_origin(kind: OriginKind, scope: BanScope, reason: &str) -> String {
-    let what = if scope == BanScope::Signup { "new accounts" } else { "posts" };
-    let from = match kind {
-        OriginKind::Network => "from your network",
-        OriginKind::Domain => "with this domain of your e-mail address",
-    };
-    format!("{what} {from} are not accepted here at the moment: {reason}")
-}
-
-const fn from(by_address: bool) -> &'static str {
-    if by_address { " from your address" } else { " in a short time" }
-}
-
-/// The karma that a vote needs, and how to earn it.
-fn needed_for_vote(needed: i64, visit_increment: i64, visit_seconds: u64) -> String {
-    let missing = if needed <= 1 {
-        "you have no karma left to vote with".to_owned()
-    } else {
-        format!("you need {} karma for this vote", grouped_signed(needed))
-    };
-    if visit_increment == 0 || visit_seconds == 0 {
-        return missing;
-    }
-    format!("{missing}. You earn {} {} by visiting", grouped_signed(visit_increment), every(visit_seconds))
 }
 
 #[cfg(test)]

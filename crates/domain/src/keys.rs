@@ -260,7 +260,7 @@ schema! {
         OIDC_IDENTITY: String, NEVER, Ours, ACCOUNTS =
             oidc_identity(identity: &ProviderIdentity) "oidc:identity:" {identity.as_str(), "hash"};
         /// A token that was used and is good once.
-        USED_TOKEN: String, 11 * MINUTE, Ours, SESSIONS = used_token(hash: &str) "used:token:" {hash, "hash"};
+        USED_TOKEN: String, 11 * MINUTE, Ours, INVITATIONS = used_token(hash: &str) "used:token:" {hash, "hash"};
         /// A session, by the SHA-256 of its token.
         SESSION: Hash, 60 * DAY, "after the last visit", Ours, SESSIONS =
             session(hash: &SessionHash) "session:" {hash, "hash"};

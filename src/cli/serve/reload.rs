@@ -9,12 +9,13 @@ use tidings_web::settings::Settings;
 use tokio::signal::unix::Signal;
 
 /// The beginnings of the names of settings that can change while the site runs.
-const CHANGEABLE: [&str; 9] = [
+const CHANGEABLE: [&str; 10] = [
     "accounts.",
     "karma.",
     "limits.",
     "mail.digest_hour",
     "moderation.",
+    "oidc.",
     "ranking.",
     "rates.",
     "timelines.",

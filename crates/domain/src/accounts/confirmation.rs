@@ -17,7 +17,7 @@ use crate::accounts::users::{
 use crate::rates::counted::Limited;
 use crate::report::Advance;
 use crate::values::secrets::random_token;
-use crate::values::{CONFIRMATION_SECONDS, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
+use crate::values::{CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
 use crate::{Applied, Error, Refusal, Site, fields, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
@@ -130,6 +130,25 @@ fn write_address(batch: &mut Batch, user_id: UserId, email: &str, confirmed: &st
         batch.set_field(&key, CONFIRMED_EMAIL, confirmed);
     }
     batch.increment_field(&key, CREDENTIALS_VERSION, 1);
+}
+
+/// Takes the address of an account as confirmed, because the OpenID provider has verified the same one. Rounds: 1, and 1
+/// more if it was not.
+pub(crate) async fn take_verified(site: &Site, user_id: UserId, verified: &Email) -> Result<(), Error> {
+    let Some(user) = site.store.fetch(User::by_id(user_id)).await? else { return Ok(()) };
+    let is_new = user.unconfirmed || user.confirmed_email != user.email;
+    if user.email != verified.as_str() || !user.new_email.is_empty() || !is_new {
+        return Ok(());
+    }
+    let key = keys::user(user_id);
+    let mut batch = Batch::new();
+    batch.field_equals(&key, "email", &user.email);
+    batch.field_absent(&key, NEW_EMAIL);
+    batch.set_field(&key, CONFIRMED_EMAIL, verified.as_str());
+    batch.delete_field(&key, UNCONFIRMED);
+    // If the address has changed meanwhile, it is another one.
+    site.apply(batch).await?;
+    Ok(())
 }
 
 /// A mail with a link to be sent.

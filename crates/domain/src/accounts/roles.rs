@@ -248,7 +248,7 @@ pub async fn set_role(
         batch.field_unchanged(&key, "flags", flags);
         write_role_password(&mut batch, id, [&old, &new]);
         batch.set_field(&key, "flags", new);
-        // What is given by hand is not the groups' any more.
+        // A role given by hand is no longer one of the groups.
         batch.delete_field(&key, OIDC_ROLE);
         if role == GivenRole::Administrator && has {
             first_administrator::write(&mut batch, id);

@@ -8,6 +8,7 @@
 pub mod round_trip;
 
 use crate::accounts::account::Owner;
+use crate::accounts::confirmation;
 use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant, SecondStep};
 use crate::accounts::roles::GivenRole;
 use crate::accounts::sealed;
@@ -25,7 +26,7 @@ use tidings_keyspace::{Batch, Fetch, read};
 /// A person as a provider knows them. Its texts are never logged.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderLogin {
-    /// Who they are.
+    /// Their identity there.
     pub identity: ProviderIdentity,
     /// The name that they prefer; any text.
     pub username: String,
@@ -137,6 +138,9 @@ pub async fn log_in(
     let Some(id) = connected(site, &login.identity).await? else {
         return Ok(SignedOn::Unknown(login.seal(site, now).await?));
     };
+    if let Some(email) = login.verified_email() {
+        confirmation::take_verified(site, id, &email).await?;
+    }
     let is_enough = login.has_second_factor || rules.mfa == SecondStepAt::Provider;
     let entered = log_in::open(site, now, device, || async {
         let user = site.store.fetch(read::hash(keys::user(id))).await?;

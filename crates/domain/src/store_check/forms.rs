@@ -29,6 +29,7 @@ rules! { pub(super) RULES:
         ORIGIN_BANS_STOPPED:
             form(Field(|ban, stopped| is::<u64>(ban) && is::<u64>(stopped)), "bans with whole numbers");
         PASSKEY_USED: form(Text(is::<UserId>), "the id of a user");
+        USED_TOKEN: form(Text(|text| text == "1"), "1");
         RETENTION, SETTINGS, STATISTICS_DAY, STATISTICS_HOUR:
             form(Field(|_, value| is::<u64>(value)), "whole numbers");
         SITE_TAG: form(Text(is::<TagOrigin>), "a host and a date");

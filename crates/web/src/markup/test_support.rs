@@ -57,6 +57,7 @@ pub fn user(id: &str, username: &str, flags: &str) -> User {
         ("karma", "7"),
         ("ctime", "900000"),
         ("apisecret", "secret"),
+        ("password", "hash"),
     ];
     User::from_hash(&hash(&fields)).unwrap().acting(&Rules::default(), NOW)
 }

@@ -100,26 +100,27 @@ fn cookie<'a>(app: &App, token: &'a str, days: i64) -> Cookie<'a> {
         .build()
 }
 
-/// The cookie of a login through a provider, which goes to the addresses below `/oidc` alone.
-const JOURNEY_COOKIE: &str = "oidc";
+/// The cookie of a login through a provider, under http and under https, as of the session.
+const JOURNEY_COOKIES: [&str; 2] = ["oidc", "__Host-oidc"];
 
 /// The header that sets the cookie of a login through a provider.
 pub fn journey_cookie(app: &App, value: &str) -> HeaderValue {
+    let is_https = app.settings.site.is_https();
     header_value(
-        Cookie::build((JOURNEY_COOKIE, value))
-            .path("/oidc")
+        Cookie::build((JOURNEY_COOKIES[usize::from(is_https)], value))
+            .path("/")
             .http_only(true)
             // It comes back with the provider's redirect, which is a request from another site.
             .same_site(SameSite::Lax)
-            .secure(app.settings.site.is_https())
+            .secure(is_https)
             .max_age(cookie::time::Duration::seconds(JOURNEY_SECONDS))
             .build(),
     )
 }
 
 /// The cookie of a login through a provider.
-pub fn journey(headers: &HeaderMap) -> Option<String> {
-    only_cookie(headers, JOURNEY_COOKIE).ok()?
+pub fn journey(app: &App, headers: &HeaderMap) -> Option<String> {
+    only_cookie(headers, JOURNEY_COOKIES[usize::from(app.settings.site.is_https())]).ok()?
 }
 
 fn header_value(cookie: Cookie<'_>) -> HeaderValue {

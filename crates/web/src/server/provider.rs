@@ -37,6 +37,8 @@ use url::{Url, form_urlencoded};
 pub const CALLBACK: &str = "/oidc/callback";
 /// The type of a form.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// How often it is looked whether the settings have changed.
+const SETTINGS_EVERY: Duration = Duration::from_secs(1);
 /// A secret is one line.
 const MOST_SECRET_BYTES: u64 = 4_096;
 
@@ -138,40 +140,46 @@ impl Answer {
     }
 }
 
-/// Learns what the provider is, and tells the operator if that fails or if something is wrong with the settings.
+/// Learns what the provider is, and tells the operator if that fails or if something is wrong with the settings. New
+/// settings count at once.
 pub async fn watch(app: &App) {
     loop {
-        let Some(settings) = app.settings.oidc.clone() else {
-            *app.provider.known() = None;
-            app.health.tell(SIGN_IN_SERVICE, None);
-            sleep(PROVIDER_RENEWED_EVERY).await;
-            continue;
-        };
-        let (pause, fault) = match learn(app, &settings).await {
-            Ok((known, skew)) => {
-                let fault = match skew {
-                    0..=LEEWAY_SECONDS => try_out(app, &known).await.err(),
-                    skew => Some(SetupError::Clock(skew)),
-                };
-                *app.provider.known() = Some(Arc::new(known));
-                let pause = if fault.is_some() { settings.retry_every } else { PROVIDER_RENEWED_EVERY };
-                (pause, fault)
-            }
-            Err(error) => {
-                // What was known is kept: a provider that is away for a while has the same keys afterwards.
-                app.provider.known().take_if(|known| known.settings != settings);
-                (settings.retry_every, Some(error))
-            }
-        };
-        app.health.tell(SIGN_IN_SERVICE, fault.map(|fault| fault.to_string()));
-        // New settings count at once.
+        let settings = app.settings.oidc.clone();
+        let pause = look(app, settings.as_ref()).await;
         let changed = async {
-            while app.settings.oidc.as_ref() == Some(&settings) {
-                sleep(Duration::from_secs(1)).await;
+            while app.settings.oidc == settings {
+                sleep(SETTINGS_EVERY).await;
             }
         };
         timeout(pause, changed).await.ok();
     }
+}
+
+/// Looks at the provider once. Returns when to look again.
+async fn look(app: &App, settings: Option<&OidcSettings>) -> Duration {
+    let Some(settings) = settings else {
+        *app.provider.known() = None;
+        app.health.tell(SIGN_IN_SERVICE, None);
+        return PROVIDER_RENEWED_EVERY;
+    };
+    let fault = match learn(app, settings).await {
+        Ok((known, skew)) => {
+            let fault = match skew {
+                0..=LEEWAY_SECONDS => try_out(app, &known).await.err(),
+                skew => Some(SetupError::Clock(skew)),
+            };
+            *app.provider.known() = Some(Arc::new(known));
+            fault
+        }
+        Err(error) => {
+            // What was known is kept: a provider that is away for a while has the same keys afterwards.
+            app.provider.known().take_if(|known| known.settings != *settings);
+            Some(error)
+        }
+    };
+    let pause = if fault.is_some() { settings.retry_every } else { PROVIDER_RENEWED_EVERY };
+    app.health.tell(SIGN_IN_SERVICE, fault.map(|fault| fault.to_string()));
+    pause
 }
 
 /// Reads the secret, the description and the keys, and by how many seconds the clock of the provider differs.

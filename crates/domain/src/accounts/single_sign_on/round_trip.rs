@@ -50,7 +50,7 @@ impl Journey {
     }
 }
 
-/// What goes along on the way. Never logged.
+/// The values that go along on the way. Never logged.
 pub struct RoundTrip {
     /// The value of the cookie, with the secret of the browser.
     pub cookie: String,

@@ -17,6 +17,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::group_roles;
 
 /// The name of the provider; empty without one.
 pub fn provider_name<'a>(frame: &'a Frame<'_>) -> &'a str {
@@ -126,5 +127,7 @@ pub async fn disconnect(app: App, form: SignedFields) -> Result<Redirect, Reques
     demand_provider(&app)?;
     let disconnecting = single_sign_on::disconnect(&app.site, owner(&form)?);
     form.user.once(&app.site, disconnecting).await?;
+    // Groups that nobody looks at any more give no role.
+    group_roles::follow((&app.site, app.now()), form.user.id, None).await?;
     Notice::Disconnected.redirect_anew(&app, form.user.id, SIGN_IN_SERVICE_SETTINGS).await
 }

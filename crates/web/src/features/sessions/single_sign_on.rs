@@ -21,7 +21,7 @@ use tidings_domain::accounts::single_sign_on::round_trip::{self, Errand, Journey
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
-use tidings_domain::values::ProviderIdentity;
+use tidings_domain::values::{ProviderIdentity, UserId};
 
 /// The longest address that somebody goes back to afterwards: it is in the address of the provider.
 const MOST_NEXT_BYTES: usize = 512;
@@ -52,7 +52,7 @@ pub async fn begin(
     let next = wanted.next.as_str();
     let is_kept = next.len() <= MOST_NEXT_BYTES && without_secret(next).is_none();
     let journey = Journey::new(errand, if is_kept { next } else { "/" }, app.now())?;
-    let cookie = cookies::journey(&headers);
+    let cookie = cookies::journey(&app, &headers);
     let trip = round_trip::begin((&app.site, app.now()), cookie.as_deref(), &journey).await?;
     match provider::destination(&app, &journey, &trip) {
         Ok(url) => {
@@ -63,7 +63,7 @@ pub async fn begin(
     }
 }
 
-async fn viewer(visit: &mut Visit) -> Result<tidings_domain::values::UserId, RequestError> {
+async fn viewer(visit: &mut Visit) -> Result<UserId, RequestError> {
     Ok(visit.viewer().await?.ok_or(RequestError::LoginRequired)?.id)
 }
 
@@ -80,7 +80,7 @@ pub async fn come_back(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     demand_provider(&app)?;
-    let cookie = cookies::journey(&headers);
+    let cookie = cookies::journey(&app, &headers);
     let at = (&*app.site, app.now());
     let (journey, trip) = match round_trip::end(at, cookie.as_deref(), fields.text("state")).await {
         Ok(back) => back,
@@ -143,7 +143,7 @@ async fn arrive(
 }
 
 /// Whoever comes back is still logged in as the same user.
-async fn demand_same(visit: &mut Visit, user: tidings_domain::values::UserId) -> Result<(), RequestError> {
+async fn demand_same(visit: &mut Visit, user: UserId) -> Result<(), RequestError> {
     if viewer(visit).await? == user { Ok(()) } else { Err(Refusal::OtherIdentity.into()) }
 }
 
