@@ -85,7 +85,7 @@ impl ProviderLogin {
     }
 }
 
-/// What follows when somebody comes back from a provider.
+/// The outcome for somebody who comes back from a provider.
 #[derive(Debug)]
 pub enum SignedOn {
     /// They are logged in to this account.

@@ -1,4 +1,4 @@
-//! Single sign-on: the rules for it, and who somebody is at an OpenID provider.
+//! Single sign-on: the rules for it, and the identity of a person at an OpenID provider.
 
 use crate::values::text_forms::shown;
 use crate::values::{Choice, email};
@@ -69,7 +69,7 @@ impl NameList {
 
 shown!(NameList: |names| names.0);
 
-/// Who somebody is at a provider: the SHA-256 of its issuer and of the subject there, as hexadecimal digits.
+/// The identity of a person at a provider: the SHA-256 of its issuer and of the subject there, as hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderIdentity(String);
 

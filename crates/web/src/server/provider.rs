@@ -54,7 +54,7 @@ struct Description {
     token_endpoint_auth_methods_supported: Vec<String>,
 }
 
-/// What is known of the provider.
+/// A provider that is known.
 struct Known {
     settings: OidcSettings,
     description: Description,
@@ -172,7 +172,7 @@ async fn look(app: &App, settings: Option<&OidcSettings>) -> Duration {
             fault
         }
         Err(error) => {
-            // What was known is kept: a provider that is away for a while has the same keys afterwards.
+            // It stays known: a provider that is away for a while has the same keys afterwards.
             app.provider.known().take_if(|known| known.settings != *settings);
             Some(error)
         }
@@ -353,7 +353,7 @@ fn texts_of(value: &Value) -> Vec<String> {
     values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// What the provider tells of the person besides the token. It must be the same person.
+/// The claims about the person that are not in the token. It must be the same person.
 async fn user_info(
     app: &App,
     known: &Known,
@@ -371,7 +371,7 @@ async fn user_info(
     Ok(about)
 }
 
-/// Whose sessions end by a token of the provider, and the token's name, which is good once.
+/// The person whose sessions end by a token of the provider, and the name of the token, which is good once.
 ///
 /// # Errors
 /// [`ProviderError::Wrong`] or [`ProviderError::Away`].

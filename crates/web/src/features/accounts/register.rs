@@ -108,7 +108,8 @@ impl NewPerson {
     pub fn of(login: &ProviderLogin, ticket: String) -> Self {
         // Some providers take the address for a name.
         let preferred = login.username.split('@').next().unwrap_or_default();
-        let mut username: String = preferred.chars().take(USERNAME_MAX).collect();
+        let fitting = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+        let mut username: String = preferred.chars().take(USERNAME_MAX).map(fitting).collect();
         if Username::parse(&username).is_err() {
             username.clear();
         }

@@ -142,7 +142,7 @@ async fn arrive(
     }
 }
 
-/// Whoever comes back is still logged in as the same user.
+/// Refuses a person who is no longer logged in as the same user.
 async fn demand_same(visit: &mut Visit, user: UserId) -> Result<(), RequestError> {
     if viewer(visit).await? == user { Ok(()) } else { Err(Refusal::OtherIdentity.into()) }
 }

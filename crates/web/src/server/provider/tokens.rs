@@ -38,7 +38,7 @@ pub(super) struct IdClaims {
     nonce: String,
     azp: Option<String>,
     aud: Value,
-    /// Who it is.
+    /// The person.
     pub(super) sub: String,
     /// When they logged in.
     pub(super) auth_time: Option<f64>,
