@@ -147,7 +147,8 @@ pub async fn watch(app: &App) {
         let settings = app.settings.oidc.clone();
         let pause = look(app, settings.as_ref()).await;
         let changed = async {
-            while app.settings.oidc == settings {
+            let is_same = || app.settings.oidc == settings;
+            while is_same() {
                 sleep(SETTINGS_EVERY).await;
             }
         };
