@@ -105,24 +105,42 @@ fn check_page(page: &Page, viewer: &Client) {
     }
 }
 
+async fn check_page_at(path: &str, viewer: &Client) {
+    let page = page(viewer, path).await;
+    check_page(&page, viewer);
+    links_nowhere_to(&page, path);
+}
+
+/// Checks that nothing in the header or in the content of a page leads to its own address, and no name in a row to the first
+/// part of it.
+#[track_caller]
+fn links_nowhere_to(page: &Page, path: &str) {
+    let first_part = path.split('?').next().unwrap();
+    for link in page.within(&["header", "main"]) {
+        let (to, class) = (link.attribute("href"), link.attribute("class"));
+        let is_name = ["topic", "host", "author"].map(Some).contains(&class);
+        assert!(to != Some(path) && !(is_name && to == Some(first_part)), "{path}: {link:?}");
+    }
+}
+
 #[tokio::test]
 async fn every_page_is_available_to_those_allowed_to_see_it() {
     for engine in [Engine::Memory, Engine::Redis] {
         let Community { server, alice, bob } = Community::new(engine, &[]).await;
         let visitor = server.visitor();
         for tab in ["month", "server"] {
-            check_page(&page(&alice, &format!("/admin?tab={tab}")).await, &alice);
+            check_page_at(&format!("/admin?tab={tab}"), &alice).await;
         }
         for (path, access) in PAGES.iter().copied() {
-            check_page(&page(&alice, path).await, &alice);
+            check_page_at(path, &alice).await;
             match access {
                 Access::Always | Access::Everybody => {
-                    check_page(&page(&visitor, path).await, &visitor);
-                    check_page(&page(&bob, path).await, &bob);
+                    check_page_at(path, &visitor).await;
+                    check_page_at(path, &bob).await;
                 }
                 Access::Members => {
                     assert_eq!(redirects_to(&visitor.get(path).await), login_and_back(path));
-                    check_page(&page(&bob, path).await, &bob);
+                    check_page_at(path, &bob).await;
                 }
                 Access::Alice => {
                     assert_eq!(redirects_to(&visitor.get(path).await), login_and_back(path));
@@ -234,6 +252,7 @@ async fn no_page_has_a_broken_link_or_shows_deleted_content() {
     }
     for client in [server.visitor(), bob, alice] {
         for (path, page) in crawl(&client).await {
+            links_nowhere_to(&page, &path);
             // An administrator must see what is to be erased.
             if path.starts_with("/moderate/erase/") {
                 continue;

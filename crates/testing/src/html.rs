@@ -206,6 +206,12 @@ impl Page {
         !self.find("a", &[("href", address)]).is_empty()
     }
 
+    /// The elements within those of some names, such as `main`.
+    pub fn within<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = &'a Element> {
+        let outer = self.elements.iter().enumerate().filter(|(_, element)| names.contains(&&*element.name));
+        outer.flat_map(|(index, element)| &self.elements[index + 1..element.end])
+    }
+
     /// The one form that is sent to this address; empty is the page's own.
     #[track_caller]
     pub fn form(&self, action: &str) -> Form {

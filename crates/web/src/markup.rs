@@ -16,6 +16,7 @@ pub mod layout;
 pub mod markdown;
 pub mod moderation_tools;
 pub mod notices;
+pub mod own_links;
 pub mod page;
 pub mod parts;
 pub mod qr_code;

@@ -9,6 +9,7 @@ use super::frame::Frame;
 use super::head::{PageHead, icons};
 use super::moderation_tools::{done_line, saved_reasons};
 use super::notices::notice_line;
+use super::own_links::without_own_links;
 use super::parts::{OUTSIDE, here_or_link, number};
 use crate::error::sentence;
 use crate::site_lists::SiteList;
@@ -69,7 +70,8 @@ impl Frame<'_> {
             self.items_form().render_to(html);
         });
         let look = self.viewer.map(|viewer| viewer.preferences).unwrap_or_default();
-        document(&self.brand, look, [&head, &navigation, &footer], &content)
+        let document = document(&self.brand, look, [&head, &navigation, &footer], &content);
+        if self.here.is_of_page() { PreEscaped(without_own_links(document.0, self.here)) } else { document }
     }
 
     /// The notice for a viewer whose role does not count yet: it says what they have to do.

@@ -3,6 +3,7 @@
 use crate::limits::{LOCAL_PATH_BYTES, WAY_BACK_BYTES, WAY_BACK_VALUE_BYTES};
 use crate::server::headers::without_secret;
 use axum::extract::FromRequestParts;
+use axum::http::Method;
 use axum::http::request::Parts;
 use std::convert::Infallible;
 use std::fmt;
@@ -14,6 +15,8 @@ pub struct LocalPath {
     address: String,
     /// Whether it is that of a request whose address went on with a secret.
     is_cut: bool,
+    /// Whether the browser shows it as the address of the page.
+    is_of_page: bool,
 }
 
 impl LocalPath {
@@ -25,9 +28,9 @@ impl LocalPath {
     pub fn parse(text: &str) -> Self {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         if plain && text.len() <= LOCAL_PATH_BYTES && text.starts_with('/') && !text.starts_with("//") {
-            Self { address: text.to_owned(), is_cut: false }
+            Self { address: text.to_owned(), is_cut: false, is_of_page: false }
         } else {
-            Self { address: "/".to_owned(), is_cut: false }
+            Self { address: "/".to_owned(), is_cut: false, is_of_page: false }
         }
     }
 
@@ -42,6 +45,11 @@ impl LocalPath {
     /// Whether the address of the request goes on with a secret.
     pub const fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Whether the browser shows it as the address of the page, as it does not for what answers a form.
+    pub const fn is_of_page(&self) -> bool {
+        self.is_of_page
     }
 
     /// The address as text.
@@ -142,7 +150,10 @@ impl<S: Send + Sync> FromRequestParts<S> for LocalPath {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of_request(parts.uri.path_and_query().map_or("/", |path| path.as_str())))
+        let address = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        let here = Self::of_request(address);
+        let is_of_page = [Method::GET, Method::HEAD].contains(&parts.method) && here.address == address;
+        Ok(Self { is_of_page, ..here })
     }
 }
 
