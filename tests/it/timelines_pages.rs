@@ -215,6 +215,43 @@ async fn a_profile_shows_the_newest_ten_of_one_kind(server: Server) {
 }
 
 #[in_memory]
+async fn the_numbers_on_a_profile_leave_out_what_others_do_not_see(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let [own, other] = [bob.submit_text("A story", "text").await, alice.submit_text("Another", "text").await];
+    let comment = bob.comment(other, "One").await;
+    bob.comment(other, "Two").await;
+    let tabs = async || {
+        let profile = page(&server.visitor(), "/@bob").await;
+        let tabs = profile.one("nav", &[("class", "tabs")]).text().to_owned();
+        let current = profile.find("a", &[("aria-current", "page")]);
+        (tabs, current.last().unwrap().text().to_owned())
+    };
+    assert_eq!(tabs().await, ("Stories 1Comments 2Posts 1About".to_owned(), "Stories 1".to_owned()));
+    let removal = ok(alice.moderate("remove", ("story", &own.to_string()), &[]).await);
+    ok(bob.edit_comment(other, comment, "").await);
+    // What is first has something.
+    let gone = ("Stories 0Comments 1Posts 0About".to_owned(), "Comments 1".to_owned());
+    assert_eq!(tabs().await, gone);
+    // So it is on a site of an earlier version.
+    let [stories, comments] = ["stories", "comments"].map(|kind| format!("user:2:gone_{kind}"));
+    let before = (server.sorted(&stories).await, server.sorted(&comments).await);
+    server
+        .write(|batch| {
+            batch.delete(&*stories);
+            batch.delete(&*comments);
+            batch.set("layout:version", "15");
+        })
+        .await;
+    assert_ne!(tabs().await, gone);
+    server.migrate().await;
+    assert_eq!((server.sorted(&stories).await, server.sorted(&comments).await), before);
+    assert_eq!(tabs().await, gone);
+    ok(alice.undo(removal["moderation_id"].as_u64().unwrap()).await);
+    assert_eq!(tabs().await.1, "Stories 1");
+}
+
+#[in_memory]
 async fn one_segment_of_an_address_is_a_person_only_with_an_at(server: Server) {
     let (alice, _bob) = two_members(&server).await;
     for path in [

@@ -397,6 +397,12 @@ schema! {
             user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
         /// Stories that the user submitted.
         USER_POSTED: SortedSet, NEVER, LamerNews, POSTS = user_posted(id: UserId) "user.posted:" {id, "user id"};
+        /// Stories in the user's list that others do not see there.
+        USER_GONE_STORIES: SortedSet, NEVER, Ours, POSTS =
+            user_gone_stories(id: UserId) "user:" {id, "user id"} ":gone_stories";
+        /// Comments in the user's list that others do not see there.
+        USER_GONE_COMMENTS: SortedSet, NEVER, Ours, POSTS =
+            user_gone_comments(id: UserId) "user:" {id, "user id"} ":gone_comments";
         /// Posts of the user that no other list of theirs has.
         USER_UNSEEN: SortedSet, NEVER, Ours, POSTS = user_unseen(id: UserId) "unseen:" {id, "user id"};
         /// The article of a story.

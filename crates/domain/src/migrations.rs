@@ -4,6 +4,7 @@
 //! of a time before there were versions: version 0. Each migration leads from one version to
 //! the next. It may be interrupted and run again, also on two servers at the same time.
 
+mod gone;
 mod moved_homes;
 mod never_shown;
 mod removed_by;
@@ -30,7 +31,7 @@ use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 15;
+pub const LAYOUT_VERSION: u64 = 16;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -56,7 +57,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 15] = [
+pub static MIGRATIONS: [Migration; 16] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -148,6 +149,12 @@ pub static MIGRATIONS: [Migration; 15] = [
         what: "list the stories of each age by their votes",
         changes_with: None,
         run: |site, advance| Box::pin(list_by_votes(site, advance)),
+    },
+    Migration {
+        to: 16,
+        what: "give every account the lists of those of its stories and comments that others do not see",
+        changes_with: None,
+        run: |site, advance| Box::pin(gone::list_all(site, advance)),
     },
 ];
 

@@ -40,6 +40,10 @@ pub const DAMAGES: &[Damage] = &[
     mended("a list has what is no id", "news.cron", |b, key| b.sorted_add(key, "x", 1.0)),
     mended("a story is not in its author's list", "user.posted:1", |b, key| b.sorted_remove(key, "1")),
     mended("another's story is in a list", "user.posted:2", |b, key| b.sorted_add(key, "1", 1.0)),
+    mended("a shown story is among those gone", "user:1:gone_stories", |b, key| b.sorted_add(key, "1", 1.0)),
+    mended("a shown comment is among those gone", "user:2:gone_comments", |b, key| {
+        b.sorted_add(key, "1-1", 1.0)
+    }),
     mended("a story is not in its site's list", "host.news:example.com", |b, key| b.sorted_remove(key, "1")),
     mended("a story is in another site's list", "host.news:other.example", |b, key| {
         b.sorted_add(key, "1", 1.0)

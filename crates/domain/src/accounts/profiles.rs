@@ -42,9 +42,9 @@ pub struct ProfileFacts {
     pub inviter: Option<String>,
     /// How many people the user has invited.
     pub invited: u64,
-    /// News posted.
+    /// Stories that others see among those of the user.
     pub posted: u64,
-    /// Comments written.
+    /// Comments that others see among those of the user.
     pub comments: u64,
     /// Tweets that are not deleted.
     pub tweets: u64,
@@ -83,6 +83,8 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     let counts = [
         keys::user_posted(id),
         keys::user_comments(id),
+        keys::user_gone_stories(id),
+        keys::user_gone_comments(id),
         keys::user_timeline(id),
         keys::followers(id),
         keys::followings(id),
@@ -90,7 +92,9 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     ];
     let shown = (read::hash(keys::user(id)), counts.map(read::sorted_count)).tracked();
     let (shown, followed) = visit.fetch((shown, is_followed(visit, id))).await?;
-    let (user, [posted, comments, tweets, followers, followings, invited]) = shown.collect_into(&mut reads);
+    let (user, counts) = shown.collect_into(&mut reads);
+    let [posted, comments, gone_stories, gone_comments, tweets, followers, followings, invited] = counts;
+    let (posted, comments) = (posted.saturating_sub(gone_stories), comments.saturating_sub(gone_comments));
     let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?;
     let inviter = tree::inviter_of(visit, &user, &mut reads).await?;
     let user = user.into();

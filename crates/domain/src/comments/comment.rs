@@ -535,6 +535,9 @@ impl Stored for Comment {
         let (address, author, time) = (self.address(), self.user_id, self.ctime.as_score());
         if self.was_shown() {
             entries.listed(keys::user_comments(author), address, time);
+            if !self.state().is_listed() {
+                entries.listed(keys::user_gone_comments(author), address, time);
+            }
         } else if !self.is_erased() {
             entries.listed(keys::user_unseen(author), Thing::Comment(address).key(), time);
         }

@@ -24,6 +24,7 @@ rules! { pub(crate) RULES:
     "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it" =>
         THREAD_COMMENT: claims(listed);
     "the list of a user's comments has only comments of that user" => USER_COMMENTS: claims(of_user);
+    "the list of a user's comments that others do not see has only those" => USER_GONE_COMMENTS: claims(of_user);
 }
 
 const LOST: Mend = Mend::Person(

@@ -516,6 +516,10 @@ impl Stored for News {
         let (id, author, time) = (self.id, self.user_id, self.ctime.as_score());
         if self.was_shown() {
             entries.listed(keys::user_posted(author), id, time);
+            // That its author has deleted it, the list tells everybody.
+            if !self.state().is_listed() && self.withheld.is_some() {
+                entries.listed(keys::user_gone_stories(author), id, time);
+            }
         } else if !self.is_erased() {
             entries.listed(keys::user_unseen(author), Thing::Story(id).key(), time);
         }

@@ -30,6 +30,7 @@ rules! { pub(crate) RULES:
     "the lists of stories by votes have only stories that are shown" => NEWS_BY_VOTES: claims(listed_by_votes);
     "the list of the stories of a site has only stories that link there" => HOST_NEWS: claims(listed);
     "the list of a user's stories has only stories of that user that were shown" => USER_POSTED: claims(listed);
+    "the list of a user's stories that others do not see has only those" => USER_GONE_STORIES: claims(listed);
     "a vote is on a story that exists, by a user who exists, in one direction" =>
         NEWS_UP, NEWS_DOWN: refers(NameIn::Part, "votes on the story", STORY,
             Person("delete the key, if the story is not to be restored from a backup"));
