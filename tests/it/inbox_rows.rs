@@ -118,6 +118,22 @@ async fn an_entry_is_answered_where_it_is(server: Server) {
 }
 
 #[in_memory]
+async fn a_message_about_a_comment_begins_with_the_title_while_the_story_is_there(server: Server) {
+    let [alice, bob] = [server.register("alice").await, server.member("bob").await];
+    let news = alice.submit_text("A story about tides", "text").await;
+    let comment = bob.comment(news, "Buy now").await;
+    ok(alice.moderate("remove", ("comment", &format!("{news}-{comment}")), &[]).await);
+    let first = async |path: &str| rows(&page(&bob, path).await)[0].clone();
+    for path in ["/inbox", "/inbox?kind=moderation"] {
+        let row = first(path).await;
+        assert!(row.contains("“A story about tides”: your comment was removed"), "{row}");
+    }
+    ok(alice.delete(news).await);
+    let row = first("/inbox").await;
+    assert!(row.contains("Your comment was removed") && !row.contains("tides"), "{row}");
+}
+
+#[in_memory]
 async fn followers_one_after_the_other_are_one_row(server: Server) {
     let alice = server.member("alice").await;
     let others = server.members(6).await;

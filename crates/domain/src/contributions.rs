@@ -17,8 +17,8 @@ use crate::submissions::read_announcement;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::{Tweet, TweetDraft};
 use crate::values::{
-    Closed, ModerationId, Moment, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing, Timestamp, UserId,
-    Withheld,
+    Closed, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing, Timestamp,
+    UserId, Withheld,
 };
 use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Hash, read};
@@ -113,7 +113,8 @@ impl Contribution {
         }
     }
 
-    /// Its name in a message to its author, as in `story “A title” (/news/7)`.
+    /// Its name in a message to its author, as in `story “A title” (/news/7)`. [`story_of_comment_in`]
+    /// reads it.
     pub(crate) fn called(&self) -> String {
         match self {
             Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
@@ -316,6 +317,13 @@ pub(crate) fn excerpt(text: &str) -> String {
     }
 }
 
+/// The story of the comment that a message to its author is about.
+pub(crate) fn story_of_comment_in(message: &str) -> Option<NewsId> {
+    let (_, comment) = message.split_once("\n\nYour comment “")?;
+    let (_, place) = comment.split_once("” (/comment/")?;
+    place.split_once('/')?.0.parse().ok()
+}
+
 /// The beginning of a text that is too long for the queue.
 pub(crate) fn shortened(text: String) -> String {
     match text.char_indices().nth(QUEUE_TEXT) {
@@ -341,6 +349,19 @@ pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserI
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_about_a_comment_names_its_story() {
+        let story = |message: &str| story_of_comment_in(message).map(|id| id.0);
+        let told =
+            "Your comment was removed\n\nYour comment “Buy “now” (here)” (/comment/7/3) was removed: spam";
+        assert_eq!(story(told), Some(7));
+        assert_eq!(
+            story("“A title”: your story was removed\n\nYour story “A title” (/news/7) was removed: spam"),
+            None
+        );
+        assert_eq!(story("Your comment “x” (/comment/7/3)"), None);
+    }
 
     #[test]
     fn a_message_repeats_the_beginning_of_a_text() {

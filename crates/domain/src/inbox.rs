@@ -18,8 +18,11 @@ use crate::accounts::visit::{COUNTED_UNREAD, Visit};
 use crate::cache::MEBIBYTE;
 use crate::comments::comment::Comment;
 use crate::comments::lists::{STORY_AUTHOR, TITLE, title_of};
+use crate::contributions::story_of_comment_in;
 use crate::timelines::tweets::Tweet;
-use crate::values::{CommentAddress, MessageAddress, StoredMessage, Timestamp, TweetId, UserId, size};
+use crate::values::{
+    CommentAddress, MessageAddress, NewsId, StoredMessage, Timestamp, TweetId, UserId, size,
+};
 use crate::{Error, Site, fields, keys};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -86,7 +89,7 @@ impl InboxEntry {
         match &self.event {
             InboxEvent::Comment { text, .. }
             | InboxEvent::Tweet { text, .. }
-            | InboxEvent::Message { text } => Some(size::shown(text)),
+            | InboxEvent::Message { text, .. } => Some(size::shown(text)),
             InboxEvent::Answer { text, .. } => Some(size::shown_message(text)),
             InboxEvent::Follow | InboxEvent::Collapsed(_) => None,
         }
@@ -120,6 +123,8 @@ pub enum InboxEvent {
     Message {
         /// The text.
         text: String,
+        /// The title of the story, if it is about a comment; `None` if the user does not see it now.
+        title: Option<String>,
     },
     /// An answer of the moderators. Its author has no name if they answered as the moderators.
     Answer {
@@ -263,12 +268,19 @@ async fn with_subjects(
         subject.parent(entry).map(|parent| Comment::at(parent).or_absent())
     };
     let parents = subjects.iter().map(parent).collect::<Vec<_>>();
-    let (names, parents) = visit.fetch((names, parents)).await?;
-    let entries = subjects.into_iter().zip(parents).map(|((Entry { place, read }, subject), parent)| {
-        let username = subject.actor().and_then(|actor| names.get(actor));
-        let parent = parent.flatten().map(|parent| parent.user_id);
-        InboxEntry { place, read, username, event: subject.into_event(user, parent) }
-    });
+    let story = |(_, subject): &(Entry, EntrySubject)| {
+        subject.story().map(|story| read::hash_fields(keys::news(story), TITLE).or_absent())
+    };
+    let stories = subjects.iter().map(story).collect::<Vec<_>>();
+    let (names, parents, stories) = visit.fetch((names, parents, stories)).await?;
+    let around = parents.into_iter().zip(stories);
+    let entries =
+        subjects.into_iter().zip(around).map(|((Entry { place, read }, subject), (parent, story))| {
+            let username = subject.actor().and_then(|actor| names.get(actor));
+            let parent = parent.flatten().map(|parent| parent.user_id);
+            let title = story.and_then(|story| title_of(perspective, story).0);
+            InboxEntry { place, read, username, event: subject.into_event(user, (parent, title)) }
+        });
     Ok(entries.collect())
 }
 
@@ -361,14 +373,21 @@ impl EntrySubject {
         }
     }
 
+    /// The story of the comment that a message is about.
+    fn story(&self) -> Option<NewsId> {
+        let Self::Message(text) = self else { return None };
+        story_of_comment_in(text)
+    }
+
     /// The comment that a comment replies to.
     fn parent(&self, entry: &Entry) -> Option<CommentAddress> {
         let Self::Comment { comment, .. } = self else { return None };
         Some(CommentAddress { comment: comment.parent_id?, ..entry.place.id.comment()? })
     }
 
-    /// The event, from a user's point of view.
-    fn into_event(self, user: UserId, parent: Option<UserId>) -> InboxEvent {
+    /// The event, from a user's point of view, with the author of the comment above and the title of the story that a message is
+    /// about.
+    fn into_event(self, user: UserId, (parent, story): (Option<UserId>, Option<String>)) -> InboxEvent {
         match self {
             Self::Comment { comment, title, story_author } => {
                 let target = if parent == Some(user) {
@@ -383,7 +402,7 @@ impl EntrySubject {
             }
             Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text.clone() },
             Self::Follow(_) => InboxEvent::Follow,
-            Self::Message(text) => InboxEvent::Message { text },
+            Self::Message(text) => InboxEvent::Message { text, title: story },
             Self::Answer(address, message) => {
                 InboxEvent::Answer { address, is_named: !message.anonymous, text: message.text }
             }

@@ -14,6 +14,7 @@ use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::contributions::{Contribution, author_of};
 use crate::counts::CountedAction;
 use crate::review::WaitingRows;
+use crate::values::words::decapitalized;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
 use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::read;
@@ -216,8 +217,8 @@ fn sentence_about(case: &Case<'_>, subject: &Contribution) -> Option<String> {
     (!told.is_empty()).then(|| format!("{}{reason}", told.replace("{}", &subject.called())))
 }
 
-/// The first line of a message: what happened, after the title of the story that it is about, and an empty line. The story of a
-/// comment is not named, since it may be removed later.
+/// The first line of a message: what happened, after the title of the story that it is about, and an empty line. The inbox names
+/// the story of a comment, if it is there then.
 fn headline(case: &Case<'_>, subject: Option<&Contribution>) -> String {
     let told = case.deed.action().facts().told.replace("{}", case.thing.noun());
     let title = match subject {
@@ -231,11 +232,6 @@ fn headline(case: &Case<'_>, subject: Option<&Contribution>) -> String {
         (told, Some(title)) => format!("“{title}”: {}\n\n", decapitalized(told)),
         (told, None) => format!("{told}\n\n"),
     }
-}
-
-fn decapitalized(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().into_iter().flat_map(char::to_lowercase).chain(rest).collect()
 }
 
 /// The message to a person about an action: also where to appeal, if the action takes something from them, or

@@ -28,6 +28,12 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
+/// A text with a small first letter, for the middle of a sentence.
+pub fn decapitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_lowercase).chain(rest).collect()
+}
+
 /// The first eight words of a text, or less if those are long.
 pub fn first_words(text: &str) -> String {
     const WORDS: usize = 8;

@@ -16,6 +16,7 @@ use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::inbox::{InboxEntry, InboxEvent, ReplyTarget};
 use tidings_domain::values::CommentAddress;
+use tidings_domain::values::words::decapitalized;
 
 /// The followers that a row names before it counts the others.
 const NAMED_FOLLOWERS: usize = 3;
@@ -140,16 +141,20 @@ fn actor(entry: &InboxEntry) -> Option<&str> {
 }
 
 /// The event in words, up to the title of the story. A message of a moderator begins with what happened.
-fn deed(entry: &InboxEntry) -> &str {
-    match (&entry.event, entry.place.id) {
+fn deed(entry: &InboxEntry) -> Cow<'_, str> {
+    let words = match (&entry.event, entry.place.id) {
         (InboxEvent::Comment { .. }, EntryId::Mention(_)) => "mentioned you on",
         (InboxEvent::Comment { target: ReplyTarget::OwnComment, .. }, _) => "replied to your comment on",
         (InboxEvent::Comment { target: ReplyTarget::OwnStory, .. }, _) => "commented on your story",
         (InboxEvent::Comment { .. }, _) => "commented on",
         (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
         (InboxEvent::Follow, _) => "follows you",
-        (InboxEvent::Message { text }, _) => {
-            headline_of(text).map_or("Message from a moderator", |(headline, _)| headline)
+        (InboxEvent::Message { text, title }, _) => {
+            let headline = headline_of(text).map_or("Message from a moderator", |(headline, _)| headline);
+            match title {
+                Some(title) => return format!("“{title}”: {}", decapitalized(headline)).into(),
+                None => headline,
+            }
         }
         (InboxEvent::Answer { is_named: true, .. }, _) => "answered your message to the moderators",
         (InboxEvent::Answer { .. }, _) => "A moderator answered you",
@@ -162,7 +167,8 @@ fn deed(entry: &InboxEntry) -> &str {
             ),
             _,
         ) => "Something that is not shown",
-    }
+    };
+    words.into()
 }
 
 /// The first line of a message of a moderator, which says what happened, and the rest.
@@ -186,8 +192,8 @@ pub fn description(entry: &InboxEntry) -> String {
         InboxEvent::Comment { title, .. } => Some(title.as_deref().unwrap_or("[deleted story]")),
         _ => None,
     };
-    let words = actor(entry).into_iter().chain([deed(entry)]).chain(title);
-    words.collect::<Vec<_>>().join(" ")
+    let deed = deed(entry);
+    actor(entry).into_iter().chain([&*deed]).chain(title).collect::<Vec<_>>().join(" ")
 }
 
 /// The page of what an entry is about.
