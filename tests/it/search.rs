@@ -13,6 +13,7 @@ use tidings_web::features::search::searching::Searching;
 use tidings_web::settings::SearchSettings;
 
 use crate::client::{Client, ok};
+use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine, in_memory};
 
@@ -206,7 +207,7 @@ async fn a_search_explains_itself(server: Server) {
     assert_eq!(result["marks"], serde_json::json!([[13, 4]]));
     let shown = page(&alice, "/search?q=rust+votes%3A%3Eabc").await;
     let text = shown.text();
-    for expected in ["votes:>abc: a number is missing. Searched for the rest.", "1 result", "Say why"] {
+    for expected in ["votes:>abc: a number is missing. Searched for the rest.", "1 result", "Show why"] {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
     let suggested = search(&alice, "q=rsut").await;
@@ -258,6 +259,45 @@ async fn a_search_explains_itself(server: Server) {
     let elsewhere = page(&alice, "/search?q=rust&within=by:nobody&kind=all").await;
     assert!(elsewhere.content().contains("Nothing found"));
     assert_eq!(alice.get("/search?q=rust&within=votes:1").await.status, 400);
+}
+
+#[in_memory(&ON)]
+async fn a_search_without_a_kind_is_for_the_kind_that_was_asked_for_last(server: Server) {
+    server.register("alice").await.submit_text("A story of rust", "text").await;
+    let shown_to = async |cookie: &str, address: &str| {
+        let answer = server.visitor().with_header("cookie", cookie).get(address).await;
+        let kept = answer.headers.get("set-cookie").map(|cookie| cookie.to_str().unwrap().to_owned());
+        let page = Page::of(&answer);
+        let current = page.find("a", &[("aria-current", "page")]);
+        let kinds = ["Stories", "Comments", "People"];
+        let kind = kinds.into_iter().find(|kind| current.iter().any(|tab| tab.text().starts_with(kind)));
+        (kind.unwrap(), kept)
+    };
+    let (kind, kept) = shown_to("", "/search?q=rust&kind=comments").await;
+    let kept = kept.unwrap();
+    assert_eq!(kind, "Comments");
+    assert!(kept.starts_with("search_kind=comments; HttpOnly; SameSite=Lax; Path=/search;"), "{kept}");
+    for (cookie, address, kind) in [
+        ("search_kind=comments", "/search?q=rust", "Comments"),
+        ("search_kind=people", "/search?q=rust&sort=new", "People"),
+        ("search_kind=comments", "/search?q=rust&kind=comments", "Comments"),
+        // A search within something says what it is for, and is not remembered.
+        ("search_kind=comments", "/search?q=rust&within=by:alice", "Stories"),
+        ("search_kind=comments", "/search?q=rust&within=by:alice&kind=stories", "Stories"),
+        ("search_kind=anything", "/search?q=rust", "Stories"),
+        ("", "/search?q=rust", "Stories"),
+    ] {
+        assert_eq!(shown_to(cookie, address).await, (kind, None), "{cookie} {address}");
+    }
+    let (kind, kept) = shown_to("search_kind=comments", "/search?q=rust&kind=stories").await;
+    assert!(kind == "Stories" && kept.unwrap().starts_with("search_kind=stories;"));
+    // All links of the page say their kind.
+    let results =
+        page(&server.visitor().with_header("cookie", "search_kind=comments"), "/search?q=rust").await;
+    assert!(
+        results.links_to("/search?q=rust&kind=stories")
+            && results.links_to("/search?q=rust&kind=comments&sort=new")
+    );
 }
 
 #[in_memory(&ON)]

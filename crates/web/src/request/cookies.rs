@@ -1,6 +1,7 @@
-//! The session cookie, and for ten minutes that of a login through a provider.
+//! The cookies: the session, the kind of results that was searched for last and, for ten minutes, a login through a
+//! provider.
 //!
-//! Under https it is `__Host-auth`. A browser accepts that name only from the site itself,
+//! Under https the session is `__Host-auth`. A browser accepts that name only from the site itself,
 //! and not from another site below the same domain, which could otherwise log its visitors
 //! in to an account of its own. Under http browsers know no such rule, and the cookie is
 //! `auth`, as it was in the original.
@@ -12,6 +13,7 @@ use crate::App;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
+use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +25,9 @@ const PLAIN_COOKIE: &str = "auth";
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 /// The session cookie under https.
 const HOST_COOKIE: &str = "__Host-auth";
-/// How long a browser stores the cookie, in days: as long as a session lasts.
+/// The kind of results that was searched for last. Browsers send it with searches alone.
+const SEARCH_COOKIE: &str = "search_kind";
+/// How long a browser stores a cookie, in days: as long as a session lasts.
 #[allow(clippy::cast_possible_wrap)]
 const COOKIE_DAYS: i64 = (SESSION_SECONDS / 86_400) as i64;
 /// How long a login through a provider may take.
@@ -90,13 +94,17 @@ pub fn farewell(app: &App) -> HeaderMap {
 }
 
 fn cookie<'a>(app: &App, token: &'a str, days: i64) -> Cookie<'a> {
-    let is_https = app.settings.site.is_https();
-    Cookie::build((if is_https { HOST_COOKIE } else { PLAIN_COOKIE }, token))
-        .path("/")
+    let name = if app.settings.site.is_https() { HOST_COOKIE } else { PLAIN_COOKIE };
+    cookie_at(app, "/", (name, token), Duration::days(days))
+}
+
+fn cookie_at<'a>(app: &App, path: &'a str, cookie: (&'a str, &'a str), age: Duration) -> Cookie<'a> {
+    Cookie::build(cookie)
+        .path(path)
         .http_only(true)
         .same_site(SameSite::Lax)
-        .secure(is_https)
-        .max_age(cookie::time::Duration::days(days))
+        .secure(app.settings.site.is_https())
+        .max_age(age)
         .build()
 }
 
@@ -105,17 +113,9 @@ const JOURNEY_COOKIES: [&str; 2] = ["oidc", "__Host-oidc"];
 
 /// The header that sets the cookie of a login through a provider.
 pub fn journey_cookie(app: &App, value: &str) -> HeaderValue {
-    let is_https = app.settings.site.is_https();
-    header_value(
-        Cookie::build((JOURNEY_COOKIES[usize::from(is_https)], value))
-            .path("/")
-            .http_only(true)
-            // It comes back with the provider's redirect, which is a request from another site.
-            .same_site(SameSite::Lax)
-            .secure(is_https)
-            .max_age(cookie::time::Duration::seconds(JOURNEY_SECONDS))
-            .build(),
-    )
+    // It comes back with the provider's redirect, which is a request from another site.
+    let name = JOURNEY_COOKIES[usize::from(app.settings.site.is_https())];
+    header_value(cookie_at(app, "/", (name, value), Duration::seconds(JOURNEY_SECONDS)))
 }
 
 /// The cookie of a login through a provider.
@@ -123,9 +123,24 @@ pub fn journey(app: &App, headers: &HeaderMap) -> Option<String> {
     only_cookie(headers, JOURNEY_COOKIES[usize::from(app.settings.site.is_https())]).ok()?
 }
 
+/// The kind of results that was searched for last, as the browser says.
+pub fn search_kind(headers: &HeaderMap) -> Option<String> {
+    only_cookie(headers, SEARCH_COOKIE).ok()?
+}
+
+/// The header by which a browser remembers the kind of results that was searched for.
+pub fn search_kind_cookie(app: &App, kind: &str) -> HeaderValue {
+    header_value(cookie_at(app, "/search", (SEARCH_COOKIE, kind), Duration::days(COOKIE_DAYS)))
+}
+
 fn header_value(cookie: Cookie<'_>) -> HeaderValue {
-    // Cannot fail: tokens are hex digits, and the attributes are valid in a header.
+    // Cannot fail: tokens are hex digits, kinds are words, and the attributes are valid in a header.
     HeaderValue::from_str(&cookie.to_string()).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// Whether a header sets the cookie with a name.
+fn is_of(cookie: &HeaderValue, name: &str) -> bool {
+    cookie.as_bytes().strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
 }
 
 /// An extension of requests: set when the request prolongs its session.
@@ -146,8 +161,12 @@ pub async fn renew_cookie<F: Future<Output = Response>>(
     request.extensions_mut().insert(prolonged.clone());
     let mut response = handle(request).await;
     if prolonged.0.load(Ordering::Relaxed) {
+        let is_session =
+            |cookie: &HeaderValue| [PLAIN_COOKIE, HOST_COOKIE].iter().any(|name| is_of(cookie, name));
         // A handler that has set the cookie knows better, as after a logout.
-        response.headers_mut().entry(header::SET_COOKIE).or_insert_with(|| session_cookie(app, &token));
+        if !response.headers().get_all(header::SET_COOKIE).iter().any(is_session) {
+            response.headers_mut().append(header::SET_COOKIE, session_cookie(app, &token));
+        }
     }
     response
 }

@@ -94,8 +94,8 @@ fn privacy(rules: &Rules) -> Markup {
             "We store your username, a hash of your password (not the password itself), what you write, \
              how you vote, whom you follow, what you have saved, hidden, muted, blocked or flagged, and how \
              far you have read discussions. We store an e-mail address only if you enter one. If somebody \
-             invited you, we store who; if you applied for your account, what you wrote. There is one \
-             cookie, which keeps you logged in. Drafts you have not sent stay in your browser."
+             invited you, we store who; if you applied for your account, what you wrote. One \
+             cookie keeps you logged in, and another remembers what kind of results you last searched for. Drafts you have not sent stay in your browser."
         }
         p {
             "If you set up two-step login, we store the secret that your authenticator app shares with the \
@@ -280,8 +280,8 @@ fn best() -> Markup {
         }
         h2 { "By votes alone" }
         p {
-            "The tabs beside " a href="/" { "Now" } " list the stories of the last 24 hours, 7 days, 30 days and 365 days, and all              of them, by votes up less votes down. The " a href="/past" { "past" } " has each day and month by score, and "
-            a href="/random" { "a random story" } " is any of them."
+            "The tabs beside " a href="/" { "Now" } " list the stories of the last 24 hours, 7 days, 30 days and 365 days, and all stories, by votes up less votes down. The "
+            a href="/past" { "best of each day and month" } " and " a href="/random" { "a random story" } " have pages of their own."
         }
     }
 }

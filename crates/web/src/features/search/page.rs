@@ -11,9 +11,10 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::Page;
 use crate::markup::parts::{age, author, no_more, number, tab};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::cookies;
+use crate::request::form::{Fields, FromFields};
 use crate::request::viewer::ClientAddress;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -161,7 +162,8 @@ impl SearchQuery {
         if !self.within.is_empty() {
             address.push_str(&format!("&within={}", utf8_percent_encode(&self.within, NON_ALPHANUMERIC)));
         }
-        if self.wanted != Wanted::default() {
+        // Without a kind, a page shows the one that was asked for last.
+        if self.wanted != Wanted::default() || !path.is_empty() {
             address.push_str(&format!("&kind={}", self.wanted.name()));
         }
         if self.sort != Sort::default() {
@@ -174,12 +176,19 @@ impl SearchQuery {
     }
 }
 
-/// GET /search.
+/// GET /search. Without a kind, it shows the one that was asked for last.
 pub async fn page(
     Page { app, mut visit, here, .. }: Page,
     ClientAddress(from): ClientAddress,
-    Form(query): Form<SearchQuery>,
+    headers: HeaderMap,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
+    let mut query: SearchQuery = fields.read()?;
+    let last = cookies::search_kind(&headers);
+    let is_kind_asked = fields.get("kind").is_some();
+    if !is_kind_asked && query.within.is_empty() {
+        query.wanted = last.as_deref().and_then(|kind| kind.parse().ok()).unwrap_or_default();
+    }
     let searching = app.searching()?;
     let began = Instant::now();
     let results = match find(&app, &mut visit, &query.asked(from)).await {
@@ -210,7 +219,12 @@ pub async fn page(
     let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
     let head = head.feeds(feed);
     let status = if results.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    Ok((status, frame.page_with(&title, &head, &content)).into_response())
+    let mut response = (status, frame.page_with(&title, &head, &content)).into_response();
+    if is_kind_asked && query.within.is_empty() && last.as_deref() != Some(query.wanted.name()) {
+        let cookie = cookies::search_kind_cookie(&app, query.wanted.name());
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
 }
 
 /// The box with the search, and the help below it.
@@ -221,7 +235,7 @@ fn search_box(query: &SearchQuery) -> Markup {
             label.hidden[place.is_none()] for="search-words" { "Search" @if let Some(place) = &place { " " (place) } }
             input #search-words type="search" name="q" value=(query.typed) maxlength=(MAX_CHARACTERS) autofocus[query.is_empty()];
             @if place.is_some() { input type="hidden" name="within" value=(query.within); }
-            @if query.wanted != Wanted::default() { input type="hidden" name="kind" value=(query.wanted.name()); }
+            input type="hidden" name="kind" value=(query.wanted.name());
             @if query.sort != Sort::default() { input type="hidden" name="sort" value=(<&str>::from(query.sort)); }
             button.button { "Search" }
         }
@@ -293,7 +307,7 @@ fn shown(
                     @if results.is_cut { ". The search took too long, so these are the first results only" }
                 }
                 p.show-why {
-                    label { input type="checkbox" autocomplete="off"; " Say why each is where it is" }
+                    label { input type="checkbox" autocomplete="off"; " Show why each result is where it is" }
                     " · " a href="/ranking#search" { "How results are ordered" }
                 }
                 (list(frame, (query.page - 1) * SEARCH_RESULTS, &results.found, matcher))
