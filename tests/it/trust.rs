@@ -19,7 +19,7 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
     server.set_karma(&bob, 1_000).await;
     let no_links = "at most 2 links";
     let told = async || page(&bob, "/about/trust").await.content().to_owned();
-    assert!(told().await.contains("You are trusted from 22 Jan 2027, 08:00 UTC on."));
+    assert!(told().await.contains("You will be trusted from 22 Jan 2027, 08:00 UTC on."));
     assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
     // The form says so before, and the refusal explains it.
     let form = page(&bob, &format!("/news/{story}")).await;
@@ -27,15 +27,28 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
     assert!(!page(&alice, &format!("/news/{story}")).await.links_to("/about/trust"));
     let refusal = form.form("/postcomment").with("comment", LINKS).send(&bob).await;
     assert_eq!(Page::of(&refusal).find("a", &[("href", "/about/trust")]).len(), 2);
+    // So do those of a story.
+    let submit = page(&bob, "/submit").await;
+    assert_eq!(submit.one("a", &[("href", "/about/trust")]).text(), "New members can add 2 links");
+    assert!(submit.content().contains("New members can’t create topics."));
+    assert!(!page(&alice, "/submit").await.links_to("/about/trust"));
+    for (url, text, topics) in [("", LINKS, "rust"), ("https://d.example", LINKS, "rust"), ("", "text", "go")]
+    {
+        let form = submit.form("/submit").with("title", "A title").with("url", url);
+        let refused = form.with("text", text).with("topics", topics).send(&bob).await;
+        assert_eq!(Page::of(&refused).find("a", &[("href", "/about/trust")]).len(), 2, "{text}");
+    }
+    let fields = [("news_id", "-1"), ("title", "A title"), ("url", ""), ("text", LINKS), ("topics", "rust")];
+    assert_eq!(bob.api_post("/api/submit", &fields).await["about"], "/about/trust");
     bob.comment(story, "https://a.example https://b.example").await;
     assert!(refused(bob.edit_comment(story, 2, LINKS).await).contains(no_links));
-    assert!(refused(bob.try_submit_on("rust, go", "Go").await).contains("New accounts can't create topics"));
+    assert!(refused(bob.try_submit_on("rust, go", "Go").await).contains("New members can't create topics"));
     bob.submit_on("rust", "Rust").await;
     // Old enough, but with too little karma.
     server.advance(7 * DAY);
     bob.get("/").await;
     server.set_karma(&bob, 9).await;
-    assert!(told().await.contains("You are trusted once you have 10 karma."));
+    assert!(told().await.contains("You will be trusted once you have 10 karma."));
     assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
     server.set_karma(&bob, 10).await;
     bob.comment(story, LINKS).await;

@@ -385,11 +385,11 @@ pub enum Refusal {
     #[error("this change needs a moderator's approval: {reason}. Post it again instead of editing")]
     EditNeedsApproval { reason: Box<str> },
     #[error(
-        "new accounts can't create topics, and {topic} does not exist yet. Choose another topic, or ask a \
+        "new members can't create topics, and {topic} does not exist yet. Choose another topic, or ask a \
          moderator"
     )]
     NewTopicNeedsTrust { topic: String },
-    #[error("comments by new accounts can have at most {limit} links")]
+    #[error("texts by new members can have at most {limit} links")]
     TooManyLinks { limit: usize },
     /// The network or the domain of the e-mail address is banned.
     #[error("{}", banned_origin(*.kind, *.scope, .reason))]

@@ -84,6 +84,12 @@ impl Submission {
         CheckedPost { texts: [StoredText::Line(self.title.as_str()), StoredText::Formatted(text)], url }
     }
 
+    /// The text of the story, or of its first comment.
+    fn text(&self) -> StoredText<'_> {
+        let [_, text] = self.checked().texts;
+        text
+    }
+
     /// The comment that the text of a link becomes.
     fn first_comment(&self, now: Timestamp, author: UserId, news: NewsId) -> Option<Comment> {
         match &self.content {
@@ -186,7 +192,7 @@ impl KeptAnswer for Submitted {
 ///
 /// # Errors
 /// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`],
-/// [`Refusal::RefusedByRule`], or the store's.
+/// [`Refusal::TooManyLinks`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn submit_news(
     site: &Site,
     now: Moment,
@@ -198,6 +204,7 @@ pub async fn submit_news(
     origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
     let origin = Origin::of(site, author.address).await?;
     let author = author.user;
+    trust::refuse_many_links(site, now.timestamp(), author, submission.text())?;
     let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
     let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));

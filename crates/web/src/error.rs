@@ -198,7 +198,7 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::WrongCode => &["code"],
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
         Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicNeedsTrust { .. } => &["topics"],
-        Refusal::TooManyLinks { .. } => &["comment"],
+        Refusal::TooManyLinks { .. } => &["comment", "text"],
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],

@@ -3,7 +3,7 @@
 //! An account is trusted once it is `trust.days` old and has `trust.karma` karma; 0 switches that
 //! half off. Moderators and administrators are always trusted. Everybody else has a share of the
 //! rates ([`RateRules::new_account_share`](crate::values::rules::RateRules)), creates no topics,
-//! puts few links in a comment, invites nobody, and has flags that weigh half.
+//! puts few links in a text, invites nobody, and has flags that weigh half.
 //!
 //! Votes cost karma, so an account that was found to be trusted gets the field `established` and
 //! stays so, also when its karma falls later.
@@ -46,7 +46,7 @@ pub(crate) async fn of_acting(site: &Site, now: Timestamp, user: &User) -> Resul
     Ok(lacking)
 }
 
-/// Refuses a comment with too many links of an account that is not trusted yet.
+/// Refuses a text with too many links of an account that is not trusted yet.
 ///
 /// # Errors
 /// [`Refusal::TooManyLinks`].

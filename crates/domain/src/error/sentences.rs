@@ -51,12 +51,13 @@ pub(super) fn because(lacking: Option<Lacking>) -> String {
 
 /// Why somebody from a banned origin cannot do something.
 pub(super) fn banned_origin(kind: OriginKind, scope: BanScope, reason: &str) -> String {
-    let what = if scope == BanScope::Signup { "new accounts" } else { "posts" };
-    let from = match kind {
-        OriginKind::Network => "from your network",
-        OriginKind::Domain => "with this domain of your e-mail address",
+    let what = match (scope, kind) {
+        (BanScope::Signup, OriginKind::Network) => "new accounts from your network",
+        (BanScope::Signup, OriginKind::Domain) => "new accounts with an e-mail address of this domain",
+        (_, OriginKind::Network) => "posts from your network",
+        (_, OriginKind::Domain) => "posts by people with an e-mail address of this domain",
     };
-    format!("{what} {from} are not accepted here at the moment: {reason}")
+    format!("{what} are not accepted here at the moment: {reason}")
 }
 
 /// Where too many requests came from.

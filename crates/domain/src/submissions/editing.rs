@@ -37,6 +37,7 @@ pub async fn edit_news(
     site.act(&keys::news(id), || async {
         let story = read_changeable(site, now, viewer, id).await?;
         let is_held = story.withheld.as_ref().is_some_and(Withheld::is_held);
+        trust::refuse_many_links(site, now.timestamp(), viewer, submission.text())?;
         admission::admit_edit(site, now.timestamp(), viewer, (submission.checked(), is_held)).await?;
         let mut news = News::clone(&story);
         news.edit(submission.title.as_str(), &url);

@@ -10,7 +10,20 @@ const parseNumber = (text) => Number(text.replaceAll(",", ""));
 // repeats the request, and is answered as if it were the first time.
 const unsureRequests = new Map();
 
-// Returns the error message, or undefined on success. A refusal that has the current votes passes them on.
+// A refusal, with a link to the page that explains it.
+function refusalOf({ error, about }) {
+  const refusal = document.createElement("span");
+  refusal.append(error || CONNECTION_ERROR);
+  if (about) {
+    const link = document.createElement("a");
+    link.href = about;
+    link.textContent = "When accounts are trusted";
+    refusal.append(" ", link);
+  }
+  return refusal;
+}
+
+// Returns the refusal, or undefined on success. A refusal that has the current votes passes them on.
 async function post(url, fields, takeVotes) {
   const asked = `${url}?${fields}`;
   const request = unsureRequests.get(asked) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -21,7 +34,7 @@ async function post(url, fields, takeVotes) {
     const answer = await response.json();
     if (response.status < 500) unsureRequests.delete(asked);
     if (answer.votes) takeVotes?.(answer.votes);
-    return answer.status === "ok" ? undefined : answer.error || CONNECTION_ERROR;
+    return answer.status === "ok" ? undefined : refusalOf(answer);
   } catch {
     return CONNECTION_ERROR;
   }
@@ -44,18 +57,4 @@ document.addEventListener("keydown", ({ key }) => {
     menu.open = false;
     menu.querySelector("summary").focus();
   }
-});
-
-// The search box of each page asks for the kind that was asked for last. Storage throws in a browser that blocks it.
-try {
-  const { pathname, search } = location;
-  const asked = new URLSearchParams(search);
-  if (pathname === "/search" && asked.get("q") && !asked.has("within")) localStorage.setItem("search-kind", asked.get("kind") ?? "");
-} catch {}
-document.addEventListener("submit", ({ target }) => {
-  if (!target.matches(".site-search")) return;
-  try {
-    const kind = localStorage.getItem("search-kind");
-    if (kind) target.append(Object.assign(document.createElement("input"), { type: "hidden", name: "kind", value: kind }));
-  } catch {}
 });

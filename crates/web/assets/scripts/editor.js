@@ -37,7 +37,7 @@ async function sendEditorForm(address, fields) {
     const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
     const response = await fetch(address, { method: "POST", body: fields, signal });
     const answer = await response.json();
-    return answer.status === "ok" ? { answer } : { refusal: answer.error };
+    return answer.status === "ok" ? { answer } : { refusal: refusalOf(answer) };
   } catch {
     return { lost: CONNECTION_ERROR };
   }
@@ -115,7 +115,7 @@ function showEditorMessage(form, text, { isAboutText } = {}) {
   message.setAttribute("role", "alert");
   field.after(message);
   // Screen readers announce what changes in an element that is there.
-  message.textContent = text;
+  message.append(text);
   field.setAttribute("aria-describedby", [message.id, ...describedBy(field)].join(" "));
   if (!isAboutText) return;
   field.setAttribute("aria-invalid", "true");

@@ -95,7 +95,7 @@ function showUrlError(text) {
   error.className = "error";
   error.setAttribute("role", "alert");
   url.after(error);
-  error.textContent = text;
+  error.append(text);
   url.setAttribute("aria-invalid", "true");
   url.setAttribute("aria-describedby", error.id);
 }
@@ -113,7 +113,7 @@ async function fetchTitle(button) {
   button.removeAttribute("aria-disabled");
   if (answer?.status !== "ok") {
     place.replaceChildren();
-    showUrlError(answer?.error || CONNECTION_ERROR);
+    showUrlError(refusalOf(answer ?? {}));
     return;
   }
   const before = title.value.trim();

@@ -148,5 +148,5 @@ function showError(item, text) {
   message.className = "refusal";
   message.setAttribute("role", "alert");
   item.querySelector(".meta").append(message);
-  message.textContent = text;
+  message.append(text);
 }

@@ -64,6 +64,9 @@ pub const TOPICS: &str = "/topics";
 /// The address of the stories of the topics that the viewer follows.
 pub const FOLLOWED: &str = "/topics/followed";
 
+/// The address of the page about trust.
+pub const ABOUT_TRUST: &str = "/about/trust";
+
 /// The address of the page about feeds.
 pub const FEEDS: &str = "/feeds";
 

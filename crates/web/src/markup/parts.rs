@@ -1,17 +1,18 @@
 //! Parts that several pages share: ages, vote counts, authors, stories in lists.
 
-use super::addresses::{news_address, profile_address, site_address};
+use super::addresses::{ABOUT_TRUST, news_address, profile_address, site_address};
 use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, Slots, written};
 use super::frame::Frame;
 use crate::limits::PAGE_ROWS;
 use jiff::tz::Offset;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::accounts::trust;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::values::words::grouped_signed;
-use tidings_domain::values::{NewsId, Timestamp};
+use tidings_domain::values::{MAX_LINKS_OF_NEW, NewsId, Timestamp};
 
 /// The `rel` attribute of links in user content.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
@@ -303,9 +304,23 @@ pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str
     }
 }
 
+/// Whether the viewer is not trusted yet.
+pub fn is_new_member(frame: &Frame<'_>) -> bool {
+    frame.viewer.is_some_and(|viewer| trust::lacking(&frame.rules.trust, frame.now, viewer).is_some())
+}
+
+/// The limit for a new member who writes a text, with a link to the reason. Nothing for others.
+pub fn hint_for_new(frame: &Frame<'_>) -> Markup {
+    html! {
+        @if is_new_member(frame) {
+            " · " a href=(ABOUT_TRUST) { "New members can add " (MAX_LINKS_OF_NEW) " links" }
+        }
+    }
+}
+
 /// The link to the page about trust.
 pub fn about_trust() -> Markup {
-    html! { a href="/about/trust" { "When accounts are trusted" } }
+    html! { a href=(ABOUT_TRUST) { "When accounts are trusted" } }
 }
 
 /// The error message of a form.

@@ -102,6 +102,8 @@ answer! {
         pub status: ErrorStatus;
         /// A sentence to show to a person.
         pub error: String, values::Message;
+        /// The page that explains the failure, if there is one.
+        pub about?: &'static str;
         /// True if a login needs a code besides the password.
         pub code_required?: bool;
         /// The votes as they are, if a vote was refused because of them.

@@ -6,7 +6,7 @@ use crate::error::{INTERNAL, RequestError, ShownInForm, sentence};
 use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
-use crate::markup::addresses::login_to;
+use crate::markup::addresses::{ABOUT_TRUST, login_to};
 use crate::markup::error_pages::{Failing, bare_error_page, error_page};
 use crate::markup::fields::Preview;
 use crate::markup::frame::Frame;
@@ -202,7 +202,9 @@ impl<'a> Failed<'a> {
             ErrorFormat::Api => {
                 let code_required = failure.needs_code().then_some(true);
                 let votes = failure.votes().map(VotesResponse::from);
-                let body = ErrorResponse { status: ErrorStatus::Err, error: message, code_required, votes };
+                let about = failure.is_about_trust().then_some(ABOUT_TRUST);
+                let body =
+                    ErrorResponse { status: ErrorStatus::Err, error: message, about, code_required, votes };
                 (failure.api_status(), Json(body)).into_response()
             }
             ErrorFormat::HackerNews => {

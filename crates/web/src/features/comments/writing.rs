@@ -20,7 +20,7 @@ use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{KEPT_AFTER_DELETION, empty_page, paging};
+use crate::markup::parts::{KEPT_AFTER_DELETION, empty_page, hint_for_new, paging};
 use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, ShownAgain, id_or_none};
 use crate::request::local_path::LocalPath;
@@ -32,16 +32,13 @@ use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::seen::{Seen, Viewed};
-use tidings_domain::accounts::trust;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::posting::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::moderation::log::write_speaking;
-use tidings_domain::values::{
-    Body, CommentAddress, CommentId, CommentOrder, Deed, MAX_LINKS_OF_NEW, NewsId, Thing,
-};
+use tidings_domain::values::{Body, CommentAddress, CommentId, CommentOrder, Deed, NewsId, Thing};
 use tidings_domain::{Error, Refusal};
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens
@@ -109,13 +106,7 @@ impl<'a> CommentEditor<'a> {
     }
 
     fn text_area(&self, frame: &Frame<'_>, draft: &str) -> Markup {
-        let viewer = frame.viewer.filter(|_| self.edited.is_none());
-        let is_new =
-            viewer.is_some_and(|viewer| trust::lacking(&frame.rules.trust, frame.now, viewer).is_some());
-        let hint = html! {
-            (formatting_hint())
-            @if is_new { " · " a href="/about/trust" { "New members can add " (MAX_LINKS_OF_NEW) " links" } }
-        };
+        let hint = html! { (formatting_hint()) (hint_for_new(frame)) };
         let field = Field::new("comment", self.label).value(self.text).hint(hint);
         let field = field.with("data-draft", draft);
         let field = if self.edited.is_none() { field.required() } else { field };

@@ -18,8 +18,8 @@ pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Req
             @if frame.viewer.is_some() { p { strong { (own(&frame)) } } }
             (differences(frame.rules))
             p {
-                "Moderators and administrators are always trusted. There are no further ranks, and nobody \
-                 but the rule decides. Once you are trusted, you stay trusted, even if you spend karma on votes."
+                "Moderators and administrators are always trusted. There are no other levels, and only \
+                 this rule decides. Once you are trusted, you stay trusted, even if you spend karma on votes."
             }
         }
     };
@@ -41,7 +41,7 @@ fn rule(rules: &TrustRules) -> String {
 fn own(frame: &Frame<'_>) -> String {
     match frame.viewer.and_then(|viewer| trust::lacking(&frame.rules.trust, frame.now, viewer)) {
         None => "You are trusted.".to_owned(),
-        Some(lacking) => format!("You are trusted {lacking}."),
+        Some(lacking) => format!("You will be trusted {lacking}."),
     }
 }
 
@@ -51,10 +51,10 @@ fn differences(rules: &Rules) -> Markup {
         p { "Until then:" }
         ul {
             li { "the limits of how much you can write and vote in a short time are lower;" }
-            li { "a comment of yours can have at most " (MAX_LINKS_OF_NEW) " links;" }
+            li { "your comments and the texts of your stories can have at most " (MAX_LINKS_OF_NEW) " links;" }
             li { "you can’t create topics;" }
             @if rules.accounts.invitations > 0 { li { "you can’t invite people;" } }
-            li { "a flag of yours counts half." }
+            li { "your flags count half." }
         }
     }
 }

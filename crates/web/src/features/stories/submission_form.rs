@@ -4,7 +4,7 @@ use crate::markup::addresses::{news_address, topic_link};
 use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::{OUTSIDE, age};
+use crate::markup::parts::{OUTSIDE, age, hint_for_new, is_new_member, number};
 use crate::request::form::{FORM_PAGE, Fields};
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
@@ -179,8 +179,8 @@ impl SubmissionPage<'_> {
                     .map(|field| draft_key(frame, &format!("story/{id}/{field}/{}", self.opened_for)));
                 (self.url_field(frame, &url))
                 (self.title_field(frame, &title))
-                (self.text_field(&text))
-                (self.topics_field())
+                (self.text_field(frame, &text))
+                (self.topics_field(frame))
                 div.buttons {
                     button.button {
                         @if self.edited.is_some() { "Save" }
@@ -230,21 +230,20 @@ impl SubmissionPage<'_> {
         field.with("autocomplete", "off").with("data-draft", draft).required().input()
     }
 
-    fn text_field(&self, draft: &str) -> Markup {
+    fn text_field(&self, frame: &Frame<'_>, draft: &str) -> Markup {
         let field = Field::new("text", "Text").value(&self.typed.text);
-        let field = if self.edited.is_some() {
-            field.hint(html! { "A story has either a URL or text." })
+        let hint = if self.edited.is_some() {
+            "A story has either a URL or text."
         } else {
-            let hint = "Optional with a URL: it becomes the first comment. Without a URL, it is the story.";
-            field.hint(html! { (hint) })
+            "Optional with a URL: it becomes the first comment. Without a URL, it is the story."
         };
-        field.with("data-draft", draft).text_area()
+        field.hint(html! { (hint) (hint_for_new(frame)) }).with("data-draft", draft).text_area()
     }
 
-    fn topics_field(&self) -> Markup {
+    fn topics_field(&self, frame: &Frame<'_>) -> Markup {
         let hint = html! {
             "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
-            a href="/topics" { "all topics" } "."
+            a href="/topics" { "all topics" } "." (needed_for_topic(frame))
         };
         let buttons = self.offered.get(..TOPIC_BUTTONS).unwrap_or(self.offered);
         let chosen = Topics::from_stored(&self.typed.topics);
@@ -313,6 +312,16 @@ pub fn form_address(site: &SiteSettings, headers: &HeaderMap) -> String {
             format!("{}://{host}{}/submit", site.url.scheme(), site.url.path().trim_end_matches('/'))
         }
         None => site.link("/submit"),
+    }
+}
+
+/// The conditions for a new topic that the viewer does not meet.
+fn needed_for_topic(frame: &Frame<'_>) -> Markup {
+    let needed = frame.rules.karma.new_topic_minimum;
+    let is_poor = frame.viewer.is_some_and(|viewer| viewer.karma < needed && !viewer.is_administrator());
+    html! {
+        @if is_poor { " A new topic needs " (number(needed)) " karma." }
+        @else if is_new_member(frame) { " New members can’t create topics." }
     }
 }
 
