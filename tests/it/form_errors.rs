@@ -413,3 +413,23 @@ async fn a_refused_button_shows_its_page_with_the_reason() {
     let answer = bob.post("/votesite", &[("link", "other.example"), ("vote", "9"), ("next", "/about")]).await;
     assert_eq!((answer.status.as_u16(), Page::of(&answer).heading()), (400, "Couldn't vote on a site"));
 }
+
+#[in_memory]
+async fn the_announcement(server: Server) {
+    let alice = server.register("alice").await;
+    alice.submit_text("A story", "text").await;
+    let form = page(&alice, "/admin/site").await.form("/admin/announcement").with("text", "We move");
+    let long = "x".repeat(1_000);
+    for (name, value, message) in [
+        ("text", &*long, "too long"),
+        ("url", "javascript:alert(1)", "full address"),
+        ("hours", "soon", "whole number of hours"),
+        ("pinned", "1, 1, 1", "at most two stories"),
+        ("pinned", "99", "stories that are shown"),
+        ("pinned_hours", "soon", "whole number of hours"),
+    ] {
+        let wrong = form.clone().with(name, value);
+        let back = refused_for(&alice, wrong, "/admin/announcement", name, message).await;
+        assert_eq!(back.form("/admin/announcement").value(name), Some(value));
+    }
+}

@@ -148,23 +148,44 @@ async fn a_story_is_pinned_for_some_days(server: Server) {
         let current = ok(alice.api_get("/api/admin/announcement").await);
         (current["pinned"].to_string(), current["pinned_hours"].as_u64().unwrap())
     };
-    ok(alice.api_post("/api/admin/announcement", &[("text", "We move"), ("hours", "5")]).await);
+    ok(alice.api_post("/api/admin/announcement", &[("text", "We move"), ("hours", "500")]).await);
     assert!(!offered(&moderator, ("story", "1")).await.contains(&"pin".to_owned()));
     let menu = page(&alice, "/moderate/menu/story/1").await;
     let form = menu.forms().into_iter().find(|form| form.has_button("pin")).unwrap();
     assert_eq!(form.value("days"), Some("7"));
     form.pressing("pin").send(&alice).await;
     assert_eq!(pinned().await, ("[1]".to_owned(), 168));
+    // Another one ends with it, unless one says otherwise.
+    let days = async |story: u64| {
+        let menu = page(&alice, &format!("/moderate/menu/story/{story}")).await;
+        let form = menu.forms().into_iter().find(|form| form.has_button("pin")).unwrap();
+        (form.value("days").unwrap().to_owned(), menu.content().to_owned())
+    };
+    server.advance(3 * 86_400 + 60);
+    let (left, told) = days(2).await;
+    assert_eq!(left, "4");
+    assert!(told.contains("Story 1 is pinned until 22 Jan 2027. Both will end together"), "{told}");
+    ok(alice.moderate("pin", ("story", "2"), &[("days", &*left)]).await);
+    assert_eq!(pinned().await, ("[1,2]".to_owned(), 96));
+    assert!(offered(&alice, ("story", "2")).await.contains(&"unpin".to_owned()));
+    ok(alice.moderate("unpin", ("story", "2"), &[]).await);
+    assert_eq!(pinned().await, ("[1]".to_owned(), 96));
     let second = ok(alice.moderate("pin", ("story", "2"), &[("days", "2")]).await);
     assert_eq!(pinned().await, ("[1,2]".to_owned(), 48));
     assert_eq!(alice.moderate("pin", ("story", "3"), &[]).await["status"], "err");
     ok(alice.undo(second["moderation_id"].as_u64().unwrap()).await);
-    assert_eq!(pinned().await, ("[1]".to_owned(), 168));
+    assert_eq!(pinned().await, ("[1]".to_owned(), 96));
     let text = ok(alice.api_get("/api/admin/announcement").await)["text"].clone();
     assert_eq!(text, "We move");
     ok(alice.moderate("unpin", ("story", "1"), &[]).await);
     assert_eq!(pinned().await.0, "[]");
     ok(alice.moderate("pin", ("story", "1"), &[]).await);
+    ok(alice.moderate("pin", ("story", "2"), &[]).await);
     server.advance(7 * 86_400);
     assert_eq!(pinned().await.0, "[]");
+    // What has ended does not come back with another.
+    assert!(!offered(&alice, ("story", "1")).await.contains(&"unpin".to_owned()));
+    assert_eq!(days(3).await.0, "7");
+    ok(alice.moderate("pin", ("story", "3"), &[]).await);
+    assert_eq!(pinned().await, ("[3]".to_owned(), 168));
 }

@@ -6,6 +6,7 @@ use crate::markup::addresses::address_of_thing;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForms, field, thing_name};
 use crate::markup::page::{Moderator, Page};
+use crate::markup::parts::date;
 use crate::request::path::PathOf;
 use maud::{Markup, html};
 use tidings_domain::moderation::menu::{self, PostMenu};
@@ -28,7 +29,7 @@ pub async fn page(
         menu.actions.iter().copied().filter(|action| *action != Action::Erase).collect();
     let forms = ActionForms {
         actions: &actions,
-        own: &|action| fields(&menu, &thing, action),
+        own: &|action| fields(&frame, (&menu, &thing), action),
         common: html! {},
         next: &address,
     };
@@ -46,7 +47,7 @@ pub async fn page(
 }
 
 /// The fields of an action that has a form of its own.
-fn fields(menu: &PostMenu, thing: &Thing, action: Action) -> Option<Markup> {
+fn fields(frame: &Frame<'_>, (menu, thing): (&PostMenu, &Thing), action: Action) -> Option<Markup> {
     match action {
         Action::Edit => Some(html! {
             @if let Some([title, topics]) = &menu.title {
@@ -69,13 +70,27 @@ fn fields(menu: &PostMenu, thing: &Thing, action: Action) -> Option<Markup> {
                 span.hint { "Its number or address. Comments move there and readers are redirected." }
             }
         }),
-        Action::Pin => Some(html! {
-            label {
-                span { "Days" }
-                input type="number" name="days" value=(PINNED_DAYS) min="1" max="3650" required;
-                span.hint { "Stories that are pinned at the same time end together." }
-            }
-        }),
+        Action::Pin => Some(days_to_pin(frame)),
         _ => None,
+    }
+}
+
+/// The field with the days for which a story is pinned. If another one is pinned, both end together: by default, when that one does.
+fn days_to_pin(frame: &Frame<'_>) -> Markup {
+    let announcement = &frame.brand.announcement;
+    let other = announcement.pinned(frame.now).first();
+    let end = announcement.pinned_until.filter(|_| other.is_some());
+    let days = end.map_or(PINNED_DAYS, |end| end.seconds_since(frame.now).div_ceil(86_400));
+    html! {
+        label {
+            span { "Days" }
+            input type="number" name="days" value=(days) min="1" max="3650" required;
+            @if let Some(other) = other {
+                span.hint {
+                    "Story " (other.0) " is pinned " @if let Some(end) = end { "until " (date(end)) } @else { "without an end" }
+                    ". Both will end together, after these days."
+                }
+            }
+        }
     }
 }
