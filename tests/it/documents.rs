@@ -130,6 +130,18 @@ fn documents_state_the_limits_of_the_program() {
     }
 }
 
+#[test]
+fn the_memory_and_disk_in_the_readme_are_figures_of_the_benchmarks() {
+    let [readme, benchmarks] = ["README.md", "docs/benchmarks.md"]
+        .map(|name| fs::read_to_string(Path::new(ROOT).join(name)).unwrap());
+    let words: Vec<&str> = readme.split_whitespace().collect();
+    let figures =
+        words.windows(2).filter(|pair| pair[1].starts_with("MiB")).map(|pair| format!("{} MiB", pair[0]));
+    let figures: Vec<String> = figures.collect();
+    assert_eq!(figures.len(), 3, "{figures:?}");
+    assert!(figures.iter().all(|figure| benchmarks.contains(figure)), "{figures:?}");
+}
+
 /// The words in backticks between two texts of a document.
 fn words_between(text: &'static str, (begin, end): (&str, &str)) -> BTreeSet<&'static str> {
     let (_, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{begin:?}"));
