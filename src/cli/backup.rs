@@ -18,10 +18,9 @@ const STANDARD_OUTPUT: &str = "-";
 
 /// Write a backup of the store to a new file.
 ///
-/// The file has the keys as of one moment, except for what expires and no restored site needs; the
-/// site may be in use. It appears under its name
-/// when it is whole and on disk. `tidings restore` reads it, and docs/backup-format.md describes
-/// it. It contains everything that is secret, so keep it safe: only its owner can read the file.
+/// The file has the keys as of one moment, without those that expire and that no restored site needs. The site may be in
+/// use. The file gets its name once it is complete and on disk. `tidings restore` reads it, and docs/backup-format.md
+/// describes it. It contains all secrets, so keep it safe: only its owner can read the file.
 /// After -, set umask 077 first, because the shell creates the file.
 #[derive(Debug, Args)]
 pub struct BackupCommand {

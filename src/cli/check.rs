@@ -21,7 +21,7 @@ pub enum CheckCommand {
     /// Check that a backup is complete, can be restored, and has no inconsistencies.
     ///
     /// Reads no store: it restores the file into a folder for temporary files (TMPDIR), and removes that afterwards.
-    /// The folder needs about as much room as the store has.
+    /// The folder needs about as much space as the store.
     Backup(backup::CheckBackup),
     /// Compare articles and topics with the stories.
     ///

@@ -22,8 +22,8 @@ const PAGE: usize = 200;
 /// Copy all data from one store to another.
 ///
 /// The server of the first store may run, but changes made during the copy may be missed. If it has an embedded
-/// store open, a backup of that is written into a folder for temporary files (TMPDIR) first. Nobody
-/// may use the second store meanwhile: no command and no server does before all is there. After an interruption,
+/// store open, a backup of that is written into a folder for temporary files (TMPDIR) first. Nothing else
+/// may use the second store meanwhile: commands and servers refuse it until the copy is complete. After an interruption,
 /// run the same command again.
 #[derive(Debug, Args)]
 pub struct CopyCommand {

@@ -55,7 +55,7 @@ pub fn of_outcome(outcome: thread::Result<anyhow::Result<()>>) -> (i32, Option<S
     match outcome {
         Ok(Ok(())) => (GOOD, None),
         Ok(Err(error)) => (status_of(&error), Some(message_of(&error))),
-        Err(_) => (FAILED, Some("a panic has ended the program: this is a mistake in it".to_owned())),
+        Err(_) => (FAILED, Some("a panic has ended the program: this is a bug".to_owned())),
     }
 }
 

@@ -11,7 +11,7 @@ use tidings_web::mail::SendMail;
 pub enum MailCommand {
     /// Send a test mail to an address, and say what the relay answers.
     ///
-    /// The mail goes the way of reset links, the strictest there is. The exit status is 0 if the relay
+    /// The mail is sent like reset links, by the strictest rules. The exit status is 0 if the relay
     /// has accepted it.
     Test {
         /// The address.

@@ -38,7 +38,7 @@ pub struct ModerateCommand {
     /// The kind of its target: story, comment, tweet, user, application, appeal or message; nothing for undo.
     kind: Option<String>,
     /// Which one: a number; 7-3 for comment 3 of story 7; a username for a person; for undo the
-    /// line of the log.
+    /// entry of the log.
     id: String,
     /// The moderator or administrator who acts.
     #[arg(long = "as", value_name = "NAME")]
@@ -112,7 +112,7 @@ impl ModerateCommand {
         let fields = Fields::parse(form.finish().as_bytes()).map_err(RequestError::Malformed)?;
         match (is_undo, &self.kind) {
             (true, Some(_)) => {
-                let expected = "undo takes nothing but the number of a line of the log";
+                let expected = "undo takes only the number of an entry of the log";
                 return Err(RequestError::Field { name: "kind", expected });
             }
             (true, None) => return fields.read().map(Asked::Undo),

@@ -13,10 +13,9 @@ use tokio::net::TcpStream;
 
 /// Print the health of the site: store, requests, memory, background jobs, backups.
 ///
-/// Asks the running server. Without one that listens for commands, prints what the store tells.
-/// The exit status is 0 if all is well, and 1 if the store cannot be reached or is read only. With
-/// --live it is 0 while the server answers, whatever its store does: that is what decides about a
-/// restart.
+/// Asks the running server. If none listens for commands, prints what the store says. The exit status is 0 if all is well,
+/// and 1 if the store cannot be reached or is read only. With --live it is 0 while the server answers, whatever the state of
+/// its store: use that to decide about a restart.
 #[derive(Debug, Args)]
 pub struct StatusCommand {
     /// Print JSON, for programs. Unknown values are null.

@@ -34,7 +34,7 @@ pub enum UserCommand {
     },
     /// Make a user an administrator, or remove the role.
     ///
-    /// The last administrator stays one. The moderation log has no line of what the operator does.
+    /// The last administrator stays one. The moderation log does not record it.
     Promote {
         /// The username.
         name: String,
@@ -49,7 +49,7 @@ pub enum UserCommand {
     },
     /// Make a user a moderator, or remove the role.
     ///
-    /// The moderation log has no line of what the operator does.
+    /// The moderation log does not record it.
     Moderator {
         /// The username.
         name: String,
@@ -63,8 +63,8 @@ pub enum UserCommand {
     ///
     /// Wraps the hashes that Lamer News stored in Argon2id, for everybody who has not logged
     /// in here yet. Their passwords stay the same, but Lamer News cannot verify them any
-    /// more. The site may run meanwhile. The command can be interrupted: the next run does what
-    /// is left.
+    /// more. The site may run meanwhile. The command can be interrupted: the next run
+    /// continues.
     Harden,
     /// Remove the second factors of a user who has lost them.
     ///

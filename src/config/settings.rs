@@ -194,7 +194,7 @@ settings! {
         timelines: Timelines {
             store: TimelinesUrl = "",
                 ValueKind::Url("redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss with TLS, or nothing"),
-                "Where home timelines are stored: redis+cluster://HOST,HOST,HOST or redis://HOST; empty = in the store. What is absent there is made anew.";
+                "Where home timelines are stored: redis+cluster://HOST,HOST,HOST or redis://HOST; empty = in the store. Missing ones are rebuilt.";
         }
         /// How mail is sent.
         mail: Mail {
@@ -252,7 +252,7 @@ settings! {
             folder: String = "", PATH,
                 "The folder of the search index, which can be deleted at any time; empty = beside the store.";
             language: SearchLanguage = "english", ValueKind::SearchLanguage,
-                "The language whose words are found in all their forms; none = words are found as they are.";
+                "The language whose words are found in all their forms; none = exact words only.";
             threads: u64 = "0", ValueKind::Whole { unit: " of threads", least: 0, most: 256 },
                 "Searches that run at the same time; 0 = half of the cores.";
         }
@@ -301,8 +301,8 @@ settings! {
         rates: RateRules {
             comment_per_account: RATE, "Comments of one account; 0 = no limit.";
             comment_per_address: RATE, "Comments from one address; 0 = no limit.";
-            tweet_per_account: RATE, "Tweets of one account; 0 = no limit.";
-            tweet_per_address: RATE, "Tweets from one address; 0 = no limit.";
+            tweet_per_account: RATE, "Posts of one account; 0 = no limit.";
+            tweet_per_address: RATE, "Posts from one address; 0 = no limit.";
             vote_per_account: RATE, "Votes of one account on stories, comments and sites; 0 = no limit.";
             vote_per_address: RATE, "Votes from one address on stories, comments and sites; 0 = no limit.";
             follow_per_account: RATE, "Follows and unfollows of one account; 0 = no limit.";
@@ -357,9 +357,9 @@ settings! {
         }
         timelines: TimelineRules {
             pull_limit: ValueKind::Whole { unit: " of followers", least: 0, most: 1_000_000_000 },
-                "Tweets of an author with more followers are not delivered; readers' pages fetch them.";
-            home_size: ValueKind::Whole { unit: " of tweets", least: 1, most: 10_000 },
-                "Tweets in a stored home timeline; older ones are looked up on request.";
+                "Posts of an author with more followers are not delivered; readers' pages fetch them.";
+            home_size: ValueKind::Whole { unit: " of posts", least: 1, most: 10_000 },
+                "Posts in a stored home timeline; older ones are looked up on request.";
             inactive_days: ValueKind::Whole { unit: " of days", least: 1, most: 3_650 },
                 "Users who have not visited for this many days get no deliveries until they return.";
         }
@@ -385,7 +385,7 @@ settings! {
             keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },
                 "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
             hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
-                "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
+                "Flags that hide a story, comment, post or profile until a moderator looks; 0 = flags hide nothing.";
             remind_after: ValueKind::Limit("a whole number and s, m, h or d, at most 3650d, like 4h or 1d, or 0"),
                 "How long something waits in the review queue before moderators are reminded: 30m, 4h, 1d; 0 = they are not.";
         }

@@ -186,7 +186,7 @@ fn of_connection(to: &str, error: &lettre::transport::smtp::Error, reason: &str)
         // The library's words about an answer that is none say nothing.
         "does not speak SMTP; check the host and the port in mail.relay, usually 587".to_owned()
     } else if error.is_tls() {
-        format!("does not come to a TLS connection ({reason}); check that mail.relay names its host and port")
+        format!("cannot agree on a TLS connection ({reason}); check that mail.relay names its host and port")
     } else {
         format!("cannot be used ({reason}); check mail.relay, and the relay's log")
     };
@@ -215,7 +215,7 @@ fn of_answer(to: &str, code: u16, reason: &str) -> (Failure, String) {
         };
     }
     let remedy = match code {
-        530 => "set mail.username and mail.password, and let mail.tls be required",
+        530 => "set mail.username and mail.password, and set mail.tls to required",
         400..500 => "try again later; the relay's log may say more",
         _ => "check mail.from; the relay's log may say more",
     };

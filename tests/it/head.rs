@@ -67,7 +67,7 @@ async fn pages_say_what_they_are_about(server: Server) {
     let about = "Stories and comments by bob on Tidings.";
     check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);
     check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Post by bob", "Hello @alice");
-    let about = "What people on Tidings think of example.com, and its stories. Not enough votes yet.";
+    let about = "How people on Tidings rate example.com, and its stories. Not enough votes yet.";
     check_head(&shown("/site/example.com").await, "/site/example.com", "website", "example.com", about);
     // The programs that show cards have no session.
     for path in ["/", "/news/1", "/@alice", "/site/example.com"] {

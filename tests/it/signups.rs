@@ -202,7 +202,7 @@ async fn the_owner_reads_the_limits_beside_signing_up() {
     let (_server, alice) = site(Engine::Memory, &defaults).await;
     let page = page(&alice, "/welcome").await;
     let content = page.content();
-    assert!(content.contains("Each network address can create one account in 10 seconds."), "{content}");
+    assert!(content.contains("Each network address can create one account every 10 seconds."), "{content}");
     assert!(content.contains("Each network can create 20 accounts a day."), "{content}");
 }
 

@@ -49,7 +49,7 @@ impl<Load: Fn() -> Result<Config, WrongUse>> Reloading<'_, Load> {
                     self.take_over(&current, &new);
                     current = new;
                 }
-                Err(error) => tracing::error!(%error, "the settings are wrong; those before stay"),
+                Err(error) => tracing::error!(%error, "the settings are wrong; the previous ones stay"),
             }
             service_manager::tell_ready();
         }

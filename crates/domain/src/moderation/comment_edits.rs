@@ -36,7 +36,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
         (None, None) => return Err(case.does_not_apply().into()),
     };
     if comment.body == after {
-        return Err(Refusal::NothingToModerate("the comment already reads like that").into());
+        return Err(Refusal::NothingToModerate("the comment already has this text").into());
     }
     let message = Some(format!("A moderator has edited your {called}: {}", case.reason));
     let mut effect = Effect { message, ..Effect::default() };

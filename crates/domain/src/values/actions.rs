@@ -518,7 +518,7 @@ actions! {
         has_own_call: true,
     };
     /// A message to the moderators was closed without an answer.
-    Close = "close", "closed without an answer {}", {
+    Close = "close", "closed {} without an answer", {
         told: "Your {} was closed without an answer",
         object: "a message",
         button: "Close without an answer",

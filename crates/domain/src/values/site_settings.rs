@@ -104,7 +104,7 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
         field: READERS,
         setting: "site.readers",
         label: "Readers",
-        hint: "With members only, nobody else sees a word of the site, and feed readers need a key.",
+        hint: "With members only, others see nothing of the site, and feed readers need a key.",
         control: Control::Choice(&[("everyone", "Everyone"), ("members", "Members only")]),
         parse: |text| match text {
             "" => Ok(String::new()),
@@ -139,7 +139,7 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
         field: ANSWERS,
         setting: "accounts.signup_answers",
         label: "Right answers",
-        hint: "With commas between them, in capitals or not. Without an answer, nobody is asked.",
+        hint: "Separated by commas, in capitals or not. Without an answer, nobody is asked.",
         control: Control::Line,
         parse: |text| Ok(line_or_nothing("answers", text, MAX_SIGNUP_ANSWERS)?),
     },

@@ -99,8 +99,8 @@ pub enum InputError {
     EmailForm,
     /// No mail can be sent to the part of an e-mail address before the `@`.
     #[error(
-        "no mail can be sent to your e-mail address: before the @ are at most 64 characters, and dots only \
-         between other characters"
+        "no mail can be sent to your e-mail address: the part before the @ has at most 64 characters, and \
+         dots only between others"
     )]
     EmailName,
     /// The part of an e-mail address after the `@` is not the name of a host.

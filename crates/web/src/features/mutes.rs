@@ -175,7 +175,7 @@ fn mute_form(frame: &Frame<'_>) -> Markup {
         "A username; a site such as example.com, with its subdomains; a topic; or a word or phrase of up to "
         (MAX_MUTED_WORD) " characters."
     };
-    let value = Field::new("value", "What to mute").hint(hint);
+    let value = Field::new("value", "Person, site, topic or word").hint(hint);
     html! {
         form.form.narrow method="post" action="/mute" {
             (frame.signed_fields())

@@ -117,7 +117,7 @@ pub const KINDS: [Kind; 15] = [
         name: "store_unavailable",
         severity: Severity::Page,
         meaning: "the store cannot be reached; the site answers 503 until it is back",
-        what_to_do: "look at the disk or at Redis; the site comes back by itself",
+        what_to_do: "check the disk or Redis; the site comes back by itself",
         end: "the store is back",
         found: |facts| match &facts.store {
             StoreHealth::Unavailable(cause) => Some(cause.clone()),
@@ -128,7 +128,7 @@ pub const KINDS: [Kind; 15] = [
         name: "store_read_only",
         severity: Severity::Page,
         meaning: "the store is read only; writes get a 503 until it can be written again",
-        what_to_do: "free some disk space, or look at the disk or at Redis; the site writes again by itself",
+        what_to_do: "free some disk space, or check the disk or Redis; the site writes again by itself",
         end: "the store can be written again",
         found: |facts| match &facts.store {
             StoreHealth::ReadOnly(cause) => Some(cause.clone()),
@@ -139,7 +139,7 @@ pub const KINDS: [Kind; 15] = [
         name: "commits_slow",
         severity: Severity::Page,
         meaning: "writes take long or are not confirmed in time; some people get a 503 when they post",
-        what_to_do: "look at the disk (iostat -x 1, dmesg) or at Redis (SLOWLOG GET)",
+        what_to_do: "check the disk (iostat -x 1, dmesg) or Redis (SLOWLOG GET)",
         end: "writes are fast again",
         found: slow_commits,
     },
@@ -162,9 +162,9 @@ pub const KINDS: [Kind; 15] = [
     Kind {
         name: "disk_low",
         severity: Severity::Ticket,
-        meaning: "the disk of the store is nearly full",
+        meaning: "the store's disk is nearly full",
         what_to_do: "free some disk space; on a full disk, nothing can be posted",
-        end: "the disk of the store has room again",
+        end: "the store's disk has free space again",
         found: |facts| {
             let free = facts.free_bytes.filter(|free| *free < LEAST_DISK_BYTES)? / (1024 * 1024);
             Some(format!("{free} MiB are free, less than {LEAST_DISK_MEBIBYTES} MiB"))
@@ -194,8 +194,8 @@ pub const KINDS: [Kind; 15] = [
         name: SEARCH,
         severity: Severity::Ticket,
         meaning: "the search index is not up to date",
-        what_to_do: "look at the room and the rights of search.folder; the index catches up by itself, \
-                     and tidings search rebuild makes it anew",
+        what_to_do: "check the free space and the permissions of search.folder; the index catches up by itself, \
+                     or run tidings search rebuild",
         end: "the search index is up to date again",
         found: |facts| facts.told(SEARCH),
     },
@@ -211,7 +211,7 @@ pub const KINDS: [Kind; 15] = [
         name: "mails_late",
         severity: Severity::Ticket,
         meaning: "mails are not sent",
-        what_to_do: "run tidings mail test ADDRESS, which says what is wrong with mail.relay; the mails go within an hour after that is mended",
+        what_to_do: "run tidings mail test ADDRESS, which says what is wrong with mail.relay; the mails are sent within an hour after you correct it",
         end: "mails are sent again",
         found: |facts| {
             // An attempt puts off when a mail is due, not when it was written.
@@ -222,7 +222,7 @@ pub const KINDS: [Kind; 15] = [
         name: BACKUP_FAILED,
         severity: Severity::Ticket,
         meaning: "the last backup failed",
-        what_to_do: "look at backup.folder, the room on its disk, and backup.after",
+        what_to_do: "check backup.folder, the free space on its disk, and backup.after",
         end: "a backup was made again",
         found: |facts| {
             let (at, why) = facts.backup.last_failure.as_ref()?;
@@ -253,15 +253,15 @@ pub const KINDS: [Kind; 15] = [
         name: CONTROL,
         severity: Severity::Ticket,
         meaning: "commands such as tidings status cannot reach this server",
-        what_to_do: "look at the room and the rights of the folder of the socket, or name another path in server.control; \
-                     the server tries again by itself",
+        what_to_do: "check the free space and the permissions of the socket's folder, or name another path in server.control; the server \
+                     tries again by itself",
         end: "commands can reach this server again",
         found: |facts| facts.told(CONTROL),
     },
     Kind {
         name: "few_files",
         severity: Severity::Ticket,
-        meaning: "the server may open so few files that it can serve few connections at once",
+        meaning: "the limit of open files allows few connections",
         what_to_do: "raise the limit of open files (LimitNOFILE= of the unit, ulimit -n), and restart",
         end: "the server may open more files",
         found: |facts| {

@@ -30,7 +30,7 @@ pub async fn deactivate_form(
         h1 { (HEADING) }
         div.prose {
             p {
-                "This deletes your account. Nothing of it can be undone, not even by moderators. You can "
+                "This deletes your account. It can't be undone, not even by moderators. You can "
                 a href="/api/export" { "export all your data" } " before."
             }
             h2 { "Deleted" }

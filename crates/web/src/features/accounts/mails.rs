@@ -204,11 +204,11 @@ fn words(notice: Notice, site: &SiteSettings) -> (String, String, String) {
 /// The subject and the text of the mail about a move of the site, to the owner of passkeys.
 pub fn host_move(site: &SiteSettings, HostMove { from, to }: &HostMove, username: &str) -> (String, String) {
     let body = format!(
-        "Hello {username},\n\n{} moves from {from} to {to}. Your passkeys for {from} will not work there.\n\n\
+        "Hello {username},\n\n{} is moving from {from} to {to}. Your passkeys for {from} will not work there.\n\n\
          Before the move, make sure that you know your password, and that you have recovery codes:\n\n{}\n\n\
          After the move, log in with them and add a passkey again.\n",
         site.name,
         site.link("/settings/two-factor")
     );
-    (format!("Your passkeys, when {} moves", site.name), body)
+    (format!("Your passkeys: {} is moving", site.name), body)
 }

@@ -233,7 +233,7 @@ impl ProfilePage<'_> {
                 }
                 Shown::About => {
                     @if user.about.is_empty() && is_own {
-                        (empty_but("You haven’t said anything about yourself.", ("/settings", "Do it")))
+                        (empty_but("You haven’t said anything about yourself.", ("/settings", "Write something")))
                     } @else if user.about.is_empty() {
                         p.empty { "Nothing here yet." }
                     } @else {

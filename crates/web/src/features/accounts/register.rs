@@ -26,7 +26,7 @@ use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, Signu
 use tidings_domain::accounts::single_sign_on::ProviderLogin;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
-use tidings_domain::values::words::{counted, grouped, span};
+use tidings_domain::values::words::{counted, every, grouped};
 use tidings_domain::values::{
     Email, InvitationCode, MAX_APPLICATION, PASSWORD_MIN, Restriction, STAFF_PASSWORD_MIN, SignupMode,
     USERNAME_MAX, USERNAME_MIN, Username, WelcomeToken,
@@ -50,7 +50,7 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     };
     let each = match rules.limits.account_creation_seconds {
         0 => String::new(),
-        seconds => format!(" Each network address can create one account in {}.", span(seconds)),
+        seconds => format!(" Each network address can create one account {}.", every(seconds)),
     };
     let a_day = match rules.limits.signups_per_network {
         0 => String::new(),

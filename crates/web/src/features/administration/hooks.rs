@@ -173,7 +173,7 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
         h1 { "Webhooks" }
         p {
             "Other servers can be told what happens here, such as a chat of your moderators. The manual describes the "
-            "messages and how to check their signatures. Servers at private addresses are never written to."
+            "messages and how to check their signatures. Servers at private addresses get no messages."
         }
         @for hook in &hooks { (hook_section(&frame, hook)) }
         @if hooks.len() < MAX_HOOKS {
@@ -217,7 +217,7 @@ fn hook_section(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
             }
             details {
                 summary { "Remove this webhook" }
-                p { "Its secret and the messages that wait for it go, too. This can't be undone." }
+                p { "Its secret and its waiting messages are deleted, too. This can't be undone." }
                 form method="post" action=(ADDRESS) {
                     (frame.signed_fields())
                     input type="hidden" name="hook_id" value=(hook.id);
@@ -239,7 +239,7 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
     let chosen = hook.map_or(HookFormat::Full, |hook| hook.format);
     let secret = match hook {
         Some(hook) if hook.is_signed => "It is stored and never shown. Leave this empty to keep it.",
-        _ => "8 to 200 characters, which the other server knows, too. A chat can do without one.",
+        _ => "8 to 200 characters, known to the other server. A chat needs none.",
     };
     html! {
         form.form.narrow method="post" action=(ADDRESS) aria-label=(name) {

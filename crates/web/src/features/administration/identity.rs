@@ -196,7 +196,7 @@ fn sign_up(frame: &Frame<'_>) -> Markup {
         h2 { "Signing up" }
         p { (ways_in(frame)) }
         p.hint {
-            "More about it is in the configuration: " code { "accounts.confirm_email" } " and "
+            "Further settings are in the configuration: " code { "accounts.confirm_email" } " and "
             code { "limits.account_creation_seconds" } "."
         }
     }

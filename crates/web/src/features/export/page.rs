@@ -340,7 +340,7 @@ const fn heading(section: Section) -> &'static str {
         Section::Comments => "Comments",
         Section::Tweets => "Posts",
         Section::Votes => "Votes",
-        Section::Flags => "What you flagged",
+        Section::Flags => "Things you flagged",
         Section::Saved => "Saved stories",
         Section::Hidden => "Hidden stories",
         Section::FollowedTopics => "Topics you follow",

@@ -69,7 +69,7 @@ fn shown(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
             (key_section(frame, key))
             p {
                 "Every list of this site is a feed, too. Open one in a feed reader to read what is new there. Feed \
-                 readers also find the feed of any page by the address of the page."
+                 readers also find the feed of a page by its address."
             }
             h2 { "The whole site" }
             (list(FeedKind::of_site().map(|kind| (words(&kind), kind)), key))
@@ -90,7 +90,7 @@ fn shown(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
                 }
             }
             p {
-                "Each is there as a JSON Feed as well: with " code { "json" } " in place of " code { "atom" }
+                "Each is also available as a JSON Feed: with " code { "json" } " in place of " code { "atom" }
                 @if frame.rules.features.timelines { ", or with " code { "/json" } " after " code { "feed" } }
                 "."
             }

@@ -160,7 +160,7 @@ fn show(bans: &[ListedBan], frame: &Frame<'_>, tried: Option<(&Fields, Option<u6
     let reason = Field::new("reason", "Reason").with("list", REASONS).required();
     let reason = reason.hint(html! { "Shown to the people affected, and in the moderation log." });
     let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
-    let hours = hours.hint(html! { "Until it ends by itself; 0 or empty until it is lifted." });
+    let hours = hours.hint(html! { "Hours until it ends. 0 or empty: until it is lifted." });
     let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let scopes = BanScope::iter().map(|scope| (scope.name(), scope_words(scope)));
     let list = KeptList {
@@ -209,7 +209,7 @@ fn outcome(stopped: Option<u64>) -> Markup {
         p.notice role="status" {
             @match stopped {
                 Some(count) => { "This ban stops " (counted(count, "member", "members")) " who were active in the last week." }
-                None => "How many members this ban stops can't be counted.",
+                None => "The members whom this ban stops can't be counted.",
             }
         }
     }

@@ -190,7 +190,8 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
 fn tools() -> Markup {
     let reason = Field::new("reason", "Reason (public), or the note").with("list", REASONS).required();
     let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
-    let hours = hours.hint(html! { "How long a ban or a silence lasts; 0 or empty until it is lifted." });
+    let hours =
+        hours.hint(html! { "Hours for which a ban or a silence lasts. 0 or empty: until it is lifted." });
     html! {
         div.form.narrow {
             h2 { "Apply to the selected people" }

@@ -137,7 +137,7 @@ pub fn summary(entry: &LogEntry) -> String {
         (Thing::User(name), _) => name.to_string(),
         (Thing::Application(name), _) => format!("the application of {name}"),
         (Thing::Site(_), _) => target_name(entry),
-        (thing, _) => format!("{} {}", thing.kind(), thing.id()),
+        (thing, _) => format!("{} {}", thing.noun(), thing.id()),
     };
     let author = entry.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
     let moderator = moderator_name(&entry.moderator);

@@ -61,7 +61,7 @@ impl PersonFile {
             @if is_moderator(frame) {
                 details.tools.moderation-tools {
                     summary { "For moderators" }
-                    p { a.action href=(person_address(&person.user.username)) { "What they wrote, flags and decisions" } }
+                    p { a.action href=(person_address(&person.user.username)) { "Posts, flags and decisions" } }
                     (self.facts(frame, person))
                     @if may_moderate(frame, person.user.id) { (form(frame, person)) }
                 }

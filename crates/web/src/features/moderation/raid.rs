@@ -17,9 +17,9 @@ const AGES: [u64; 4] = [1, 24, 72, 168];
 pub fn section(frame: &Frame<'_>) -> Markup {
     html! {
         section #raid {
-            h2 { "Under a raid" }
+            h2 { "During a raid" }
             p.hint {
-                "When many accounts come at once. Each of these ends by itself, is in the "
+                "For when many accounts arrive at once. Each measure ends by itself, is in the "
                 a href="/moderations" { "moderation log" } ", and can be undone there or here."
             }
             (signups(frame))
@@ -56,7 +56,7 @@ fn young_posts(frame: &Frame<'_>) -> Markup {
                         "posts of accounts younger than {age} wait for approval{until}: {}", held.restriction.reason
                     )))
                 }
-                (form(frame, &thing, (Action::UnholdYoung, "Hold them no longer"), &html! {}))
+                (form(frame, &thing, (Action::UnholdYoung, "Stop holding posts"), &html! {}))
             }
             None => (form(frame, &thing, (Action::HoldYoung, "Hold posts"), &html! {
                 (choice("Hold posts of accounts younger than", "age", &AGES))

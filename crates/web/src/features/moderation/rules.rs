@@ -181,8 +181,8 @@ const fn kind_words(kind: RuleKind) -> &'static str {
 
 const fn effect_words(effect: RuleEffect) -> &'static str {
     match effect {
-        RuleEffect::Refuse => "it is refused",
-        RuleEffect::Hold => "it waits for a moderator",
+        RuleEffect::Refuse => "refused",
+        RuleEffect::Hold => "held for a moderator",
     }
 }
 
@@ -221,7 +221,7 @@ fn match_link(RuleMatch { thing, words, author }: &RuleMatch) -> Markup {
 
 fn rule_line(rule: &PostRule) -> Markup {
     html! {
-        (kind_words(rule.pattern.kind)) ": " code { (rule.pattern) } ". "
+        (kind_words(rule.pattern.kind)) ": " code { (rule.pattern) } ", "
         strong { (effect_words(rule.effect)) } "."
     }
 }

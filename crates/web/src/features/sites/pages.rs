@@ -247,7 +247,7 @@ fn site_markup(
         (paging(&|start| stories_address(host, start), 0, (SITE_NEWS, SITE_NEWS), page.news.total))
     };
     let description = format!(
-        "What people on {} think of {}, and its stories. {}",
+        "How people on {} rate {}, and its stories. {}",
         frame.site().name,
         host,
         standing(history.score)

@@ -47,7 +47,7 @@ impl AdminSitesPage<'_> {
             h2 { "Look up a voter" }
             (self.search())
             @if let Some(found) = self.found { (found.render(frame)) }
-            h2 { "Who voted most on " (self.day.in_words()) }
+            h2 { "Most active voters on " (self.day.in_words()) }
             (self.top_voters())
             h2 { "Administrator actions" }
             (self.audit())
@@ -107,7 +107,7 @@ impl AdminSitesPage<'_> {
                 p.empty { "Nobody voted on that day." }
             } @else {
                 @let columns = [Column::Words("voter"), Column::Numbers("votes"), Column::Numbers("sum")];
-                (wide_table("Who voted most", &columns, &html! {
+                (wide_table("Most active voters", &columns, &html! {
                     @for voter in self.voters {
                         tr {
                             td { (voter_link(voter.id)) }

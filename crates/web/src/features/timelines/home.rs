@@ -38,7 +38,7 @@ pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     let tabs = [
         (Tab::Home, "/home", "Following"),
         (Tab::Everyone, "/everyone", "Everyone"),
-        (Tab::Suggestions, "/suggestions", "Who to follow"),
+        (Tab::Suggestions, "/suggestions", "People to follow"),
     ];
     html! {
         @if frame.viewer.is_some() {

@@ -81,8 +81,8 @@ fn reason(suggestion: &Suggestion) -> String {
 pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
     html! {
         @if !suggestions.is_empty() {
-            aside.beside aria-labelledby="who-to-follow" {
-                h2 #who-to-follow { "Who to follow" }
+            aside.beside aria-labelledby="people-to-follow" {
+                h2 #people-to-follow { "People to follow" }
                 ol.people role="list" {
                     @for suggestion in suggestions {
                         (person_item(frame, &suggestion.person, Some(&reason(suggestion))))
@@ -102,7 +102,7 @@ pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Mark
         return Err(RequestError::LoginRequired);
     }
     let content = html! {
-        h1.hidden { "Who to follow" }
+        h1.hidden { "People to follow" }
         (tabs(&frame, Tab::Suggestions))
         @if suggestions.is_empty() {
             p.empty {
@@ -116,7 +116,7 @@ pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Mark
             }
         }
     };
-    Ok(frame.page("Who to follow", &content))
+    Ok(frame.page("People to follow", &content))
 }
 
 /// GET /@:name/followers and /@:name/followings.

@@ -3,7 +3,7 @@
 
 use crate::App;
 use crate::features::comments::calls::FoundComment;
-use crate::features::moderation::log::LogLine;
+use crate::features::moderation::log::{LogLine, summary};
 use crate::features::stories::calls::NewsEntry;
 use crate::markup::addresses::{address_of_thing, comment_address, news_address, profile_address};
 use crate::markup::head::{excerpt, shortened};
@@ -113,9 +113,8 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
                 Err(Error::Refused(Refusal::NoSuchModeration)) => return Ok(None),
                 Err(error) => return Err(error),
             };
-            let what = format!("{} {}", entry.thing.kind(), entry.thing.id());
             let reason = if entry.reason.is_empty() { String::new() } else { format!(": {}", entry.reason) };
-            let words = shortened(&format!("Moderation: {} {what}{reason}", entry.action));
+            let words = shortened(&format!("{}{reason}", summary(&entry)));
             let page = address_of_thing(&Thing::Appeal(*id));
             Some(Told { members: vec![("decision", object(LogLine::from(entry)))], words, page })
         }
