@@ -238,7 +238,7 @@ async fn a_day_with_a_spammer() {
     browser.wait_for(&format!(".entry-message a[href$='{address}']")).await;
     browser.go(&address).await;
     browser.fill("What should we reconsider, and why?", "I collect them").await;
-    browser.press("Send").await;
+    browser.press("Send appeal").await;
     browser.wait_for_text("h2", "Your appeal").await;
     let id = line["id"].to_string();
     refused(moderator.moderate("approve", ("appeal", &id), &[("reason", "mine")]).await);

@@ -33,7 +33,8 @@ fn text(answer: &HttpResponse) -> String {
 
 /// The name of the site in the header of a page.
 fn brand(page: &Page) -> &str {
-    page.one("a", &[("class", "brand")]).text()
+    // The front page does not link to itself.
+    ["a", "span"].into_iter().flat_map(|name| page.find(name, &[("class", "brand")])).next().unwrap().text()
 }
 
 /// The address of the style sheet of a page.

@@ -4,7 +4,7 @@ use super::documents::{ROOT, files};
 use std::fs;
 
 /// Phrases that were replaced, each with the words that are used instead.
-const REPLACED: [(&str, &str); 52] = [
+const REPLACED: [(&str, &str); 60] = [
     ("on the site's pages", "in Tidings itself"),
     ("gone at Ctrl-C", "Ctrl-C deletes it"),
     ("opens a Lamer News database as it is", "can open an existing Lamer News database unchanged"),
@@ -57,6 +57,14 @@ const REPLACED: [(&str, &str); 52] = [
     ("decisions of moderators\"", "moderator decisions"),
     ("For how long it is shown", "Hours to show it. 0: until removed."),
     ("flags that moderators found right", "flags upheld"),
+    ("Nothing of it can be undone", "It can't be undone"),
+    ("Hold them no longer", "Stop holding posts"),
+    ("Say why each is where it is", "Show why each result is where it is"),
+    ("the room and the rights of", "the free space and the permissions of"),
+    ("What is absent there is made anew", "Missing ones are rebuilt."),
+    ("\"Who to follow\"", "People to follow"),
+    ("has no line of what the operator does", "The moderation log does not record it."),
+    ("until it ends by itself; 0 or empty", "Hours until it ends. 0 or empty: until it is lifted."),
 ];
 /// History, and texts that are not ours to change.
 const LEFT_ALONE: [&str; 5] =

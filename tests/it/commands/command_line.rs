@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_moderation_names_the_option() {
         (&["edit", "story", "1"], edit),
         (&["edit", "story", "1", "--title", &long], "--title: your title is too long"),
         (&["edit", "story", "1", "--url", "nonsense"], "--url: "),
-        (&["undo", "story", "1"], "KIND: undo takes nothing"),
+        (&["undo", "story", "1"], "KIND: undo takes only the number"),
         (&["undo", "x"], "ID: it must be the number of an entry"),
     ] {
         let said = place.run(&[&["moderate"], arguments, &reason].concat()).failed(2);

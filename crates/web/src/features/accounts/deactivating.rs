@@ -37,7 +37,7 @@ pub async fn deactivate_form(
             ul {
                 li { "your profile, your password and your e-mail address: you can't log in again" }
                 li { "your posts, your inbox, and what you follow, saved, hid or muted" }
-                li { "your stories and comments too, if you choose so below" }
+                li { "your stories and comments too, if you choose that below" }
             }
             h2 { "Kept" }
             ul {

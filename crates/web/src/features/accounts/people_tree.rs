@@ -58,7 +58,7 @@ fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> 
 fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
     let content = html! {
         h1 { (HEADING) }
-        p.hint { "Who invited whom, from the first members down." }
+        p.hint { "Each member stands below the one who invited them." }
         @if page.total == 0 {
             (empty_but("Nobody has invited anyone yet.", ("/settings/invitations", "Invite someone")))
         } @else {

@@ -40,7 +40,7 @@ fn appeal_form(frame: &Frame<'_>, id: ModerationId, stranger: Option<Stranger<'_
             input type="hidden" name="moderation_id" value=(id);
             (text.text_area())
             @if let Some(stranger) = stranger { (login_fields(stranger)) }
-            button.button { "Send" }
+            button.button { "Send appeal" }
         }
     }
 }

@@ -79,7 +79,7 @@ impl MessageFields<'_> {
                     }
                 }
                 @if let Some(stranger) = self.stranger { (login_fields(stranger)) }
-                button.button { "Send" }
+                button.button { "Send message" }
             }
         }
     }
@@ -370,7 +370,7 @@ pub(super) fn for_banned(frame: &Frame<'_>, stranger: Stranger<'_>, thread: Opti
                         input name="code" autocomplete="one-time-code" required;
                     }
                 }
-                button.button { "Send" }
+                button.button { "Send message" }
             }
         }
     }
