@@ -149,8 +149,8 @@ async fn the_first_screen_shows_much() {
             let measured = browser.run(&script).await;
             let number = |place: usize| measured[place].as_u64().unwrap();
             let shift = shifts(&browser).await;
-            if width < 400 {
-                // What else one can do with a story is in the right corner of its meta line.
+            if width == 390 {
+                // The menu of a story is in the right corner of its meta line.
                 let corners = "return [...document.querySelectorAll('.news .row-tools > summary')].filter((menu) => {
                     const [box, line] = [menu, menu.closest('.meta')].map((part) => part.getBoundingClientRect());
                     return box.right < line.right || box.right > innerWidth || line.height > 24
