@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used)]
 
 // The harness, under the names that the files of this test know.
-use tidings_testing::{axe, browser, client, page_server, routes, server};
+use tidings_testing::{axe, browser, client, oidc_provider, page_server, routes, server};
 
 mod showcase;
 
@@ -22,6 +22,7 @@ mod layout_shifts;
 mod lists;
 mod news;
 mod passkeys;
+mod single_sign_on;
 mod sites;
 mod spammer;
 mod submitting;

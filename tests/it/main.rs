@@ -8,8 +8,8 @@
 
 // The test harness.
 use tidings_testing::{
-    api_document, client, dataset as bench_dataset, failover as failover_runs, html, link, load, page_server,
-    redis_server, rolling, routes, server, skips, smtp_server, topology, wrk,
+    api_document, client, dataset as bench_dataset, failover as failover_runs, html, link, load,
+    oidc_provider, page_server, redis_server, rolling, routes, server, skips, smtp_server, topology, wrk,
 };
 
 mod community;
@@ -130,6 +130,7 @@ mod settings_pages;
 mod shared_store;
 mod signups;
 mod silence;
+mod single_sign_on;
 mod site_export;
 mod site_identity;
 mod site_move;

@@ -103,6 +103,8 @@ const findAccount = (_, sub) => ({
 
 /** Nobody is asked for their consent. */
 async function loadExistingGrant({ oidc }) {
+  const known = await oidc.provider.Grant.find(oidc.session.grantIdFor(oidc.client.clientId) ?? "none");
+  if (known?.accountId === oidc.session.accountId) return known;
   const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
   grant.addOIDCScope("openid profile email groups");
   await grant.save();
@@ -166,7 +168,7 @@ function changeAnswer(context) {
 const faultAt = (path) => ({ ...state.faults["*"], ...state.faults[path] });
 
 const page = (uid, alert) => `<!doctype html><html lang="en"><title>Sign-in service</title><h1>Sign-in service</h1>${alert}
-<form method="post" action="/interaction/${uid}"><label>Name <input name="name" autofocus></label>
+<form method="post" action="/interaction/${uid}"><label for="name">Name</label> <input id="name" name="name" autofocus>
 <button name="answer" value="log in">Continue</button> <button name="answer" value="cancel">Cancel</button></form></html>`;
 
 async function read(request) {

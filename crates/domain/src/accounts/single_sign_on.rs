@@ -64,8 +64,12 @@ impl ProviderLogin {
 
     /// Refuses people whom the rules keep out. They hold at each login.
     pub(crate) fn demand_allowed(&self, rules: &OidcRules) -> Result<(), Refusal> {
-        let address = self.email.as_deref().filter(|_| self.is_email_verified);
-        if rules.allows(address) { Ok(()) } else { Err(Refusal::DomainNotAllowed) }
+        let address = self.verified_email();
+        if rules.allows(address.as_ref().map(Email::as_str)) {
+            Ok(())
+        } else {
+            Err(Refusal::DomainNotAllowed)
+        }
     }
 
     /// The same as a text that only this site can make, which a browser keeps for ten minutes while its owner chooses a

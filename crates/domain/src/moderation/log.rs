@@ -7,6 +7,7 @@ pub use self::shown::{LogEntry, LogPage, LogWindow, ShownModerator, entry, just_
 pub(super) use self::shown::{moderators_of, since};
 
 use super::changes::{self, ChangedFact};
+use super::group_roles::SIGN_IN_SERVICE;
 use super::remove_all::POSTS;
 use crate::action::Logging;
 use crate::fields::{self, StoredFields};
@@ -142,7 +143,10 @@ impl Line {
         let mut line = Self {
             id,
             time: Timestamp(fields.read("time")?),
-            moderator: fields.read("moderator")?,
+            moderator: match fields.text("moderator")? {
+                "0" => SIGN_IN_SERVICE,
+                _ => fields.read("moderator")?,
+            },
             anonymous: fields.text("anonymous") == Some("1"),
             action: Action::named(fields.text("action")?)?,
             thing: Thing::parse(fields.text("kind")?, fields.text("target")?).ok()?,

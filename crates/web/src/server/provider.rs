@@ -327,6 +327,7 @@ pub async fn redeem(
             return Err(ProviderError::NotAnew);
         }
     }
+    let has_second_factor = claims.has_second_factor();
     let mut about = claims.rest;
     let groups_claim = &*known.settings.groups_claim;
     let wanted = ["preferred_username", "email", "email_verified", groups_claim];
@@ -343,7 +344,7 @@ pub async fn redeem(
         email: text("email"),
         // Some providers send a text.
         is_email_verified: about.get("email_verified").is_some_and(|is| *is == true || *is == "true"),
-        has_second_factor: claims.amr.iter().any(|method| method == "mfa"),
+        has_second_factor,
         role: ProviderLogin::role_of(&app.site.rules.oidc, &groups),
     })
 }

@@ -11,7 +11,7 @@ use crate::values::{Purpose, Timestamp, UserId};
 use crate::{Error, Refusal, Site};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};
 
@@ -22,9 +22,14 @@ pub enum Errand {
     /// To log in, or to sign up.
     LogIn,
     /// To connect the account of this user.
-    Connect(UserId),
+    Connect(#[serde(deserialize_with = "user_id")] UserId),
     /// To confirm something as this user.
-    Confirm(UserId),
+    Confirm(#[serde(deserialize_with = "user_id")] UserId),
+}
+
+/// An id as it is written: a number.
+fn user_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UserId, D::Error> {
+    u64::deserialize(deserializer).map(UserId)
 }
 
 /// Why somebody goes to the provider, and where they go afterwards.
@@ -134,7 +139,7 @@ mod tests {
         let store = Store::in_memory().await.unwrap();
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
         let now = Timestamp(1_000_000);
-        let journey = |next: &str| Journey::new(Errand::LogIn, next, now).unwrap();
+        let journey = |next: &str| Journey::new(Errand::Confirm(UserId(17)), next, now).unwrap();
         let one = begin((&site, now), None, &journey("/a")).await.unwrap();
         let other = begin((&site, now), Some(&one.cookie), &journey("/b")).await.unwrap();
         let stranger = begin((&site, now), None, &journey("/c")).await.unwrap();

@@ -69,9 +69,7 @@ fn listed_invitation(subject: &Subject, claims: &mut Claims) {
 
 /// Claims that the user whom an identity names is connected to it. Nobody can log in with one that is wrong.
 fn connected(subject: &Subject, claims: &mut Claims) {
-    let Some(id) = subject.text().and_then(|id| id.parse::<UserId>().ok()) else {
-        return claims.malformed("a text that is no id", "the id of a user");
-    };
+    let Some(id) = claims.text::<UserId>("the id of a user") else { return };
     let identity = subject.part().to_owned();
     let field = read::field(keys::user(id), OIDC_IDENTITY);
     claims.expects("the identity of its user", field, move |field| {

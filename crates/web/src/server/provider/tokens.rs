@@ -44,10 +44,17 @@ pub(super) struct IdClaims {
     pub(super) auth_time: Option<f64>,
     /// How they logged in (RFC 8176).
     #[serde(default)]
-    pub(super) amr: Vec<String>,
+    amr: Value,
     /// The rest: what the provider says of them.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
+}
+
+impl IdClaims {
+    /// Whether the provider says that it has asked for a second factor.
+    pub(super) fn has_second_factor(&self) -> bool {
+        self.amr.as_array().is_some_and(|methods| methods.iter().any(|method| method == "mfa"))
+    }
 }
 
 /// The claims of a token for a logout.
