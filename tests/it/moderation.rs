@@ -333,7 +333,7 @@ async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has
         let fields: Vec<_> = about.into_iter().chain([("text", text)]).collect();
         moderator.api_post("/api/moderate", &fields).await
     };
-    assert!(refused(edit("some words").await).contains("already reads like that"));
+    assert!(refused(edit("some words").await).contains("already has this text"));
     let first = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
     assert_eq!(bob.thread(story).await[0]["body"], "kinder words");
     ok(moderator.undo(first).await);

@@ -64,7 +64,7 @@ pub(super) async fn edit(
     };
     let what = after.differences(&before).join(" and ");
     if what.is_empty() {
-        return Err(Refusal::NothingToModerate("the story already reads like that").into());
+        return Err(Refusal::NothingToModerate("this would not change the story").into());
     }
     let note = EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() };
     change(case, &news, (after, Some(note)), (Some(case.now.timestamp()), false)).await
