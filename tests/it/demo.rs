@@ -70,7 +70,7 @@ async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
         ("/sites", ".example"),
         ("/everyone", "@"),
         ("/topics", "databases"),
-        ("/moderations", "It attacks everybody here."),
+        ("/moderations", "Attacks other members."),
     ] {
         let answer = reqwest::get(format!("{site}{page}")).await.unwrap();
         assert_eq!(answer.status(), 200, "{page}");

@@ -64,7 +64,7 @@ async fn an_invitation_is_a_link_that_works_once() {
 
 #[tokio::test]
 async fn banning_somebody_offers_to_look_at_whom_they_invited() {
-    const OFFERS: [&str; 2] = ["Check whom they invited", "Check the 1 person they invited"];
+    const OFFERS: [&str; 2] = ["See who they invited", "Check the 1 person they invited"];
     let (server, alice, bob) = site(Engine::Memory, &[]).await;
     join(&server, "carol", &invite(&bob).await).await;
     assert!(!page(&alice, "/@bob").await.content().contains(OFFERS[1]));

@@ -164,7 +164,7 @@ async fn a_story_is_pinned_for_some_days(server: Server) {
     server.advance(3 * 86_400 + 60);
     let (left, told) = days(2).await;
     assert_eq!(left, "4");
-    assert!(told.contains("Story 1 is pinned until 22 Jan 2027. Both will end together"), "{told}");
+    assert!(told.contains("Story 1 is pinned until 22 Jan 2027. These days will count for both"), "{told}");
     ok(alice.moderate("pin", ("story", "2"), &[("days", &*left)]).await);
     assert_eq!(pinned().await, ("[1,2]".to_owned(), 96));
     assert!(offered(&alice, ("story", "2")).await.contains(&"unpin".to_owned()));

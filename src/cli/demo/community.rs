@@ -225,7 +225,7 @@ impl Community {
             let by = self.writer(usize::from(back > 5)).0;
             spam.push(Thing::Comment(self.comment(by, (back, None), minutes * MINUTE, text).await?));
         }
-        let about_spam = (FlagReason::Spam, "The same text is under other stories.");
+        let about_spam = (FlagReason::Spam, "Also posted under other stories.");
         let about_words = (FlagReason::Unkind, "");
         let flagged = [(5, about_spam), (2, about_spam), (6, about_words), (1, about_words)];
         for (thing, (count, flag)) in spam.iter().zip(flagged) {
@@ -284,7 +284,7 @@ impl Community {
             (3 * DAY, Deed::Warn, writer(1), "Please discuss the article and not the people here."),
             (2 * DAY, Deed::Note, writer(2), "Has been asked twice not to advertise."),
         ];
-        deeds.extend(unkind.map(|comment| (HOUR, Deed::Remove, comment, "It attacks everybody here.")));
+        deeds.extend(unkind.map(|comment| (HOUR, Deed::Remove, comment, "Attacks other members.")));
         for (age, deed, thing, reason) in deeds {
             let reason = Reason::parse(reason)?;
             let request = ModerationRequest { deed, thing, reason, anonymous: false, seen: None };
@@ -298,7 +298,7 @@ impl Community {
         let rule = NewRule {
             pattern: Pattern::parse(RuleKind::Domain, "cheap-likes.example")?,
             effect: RuleEffect::Hold,
-            reason: Reason::parse("It has been advertised here again and again.")?,
+            reason: Reason::parse("Repeatedly advertised here.")?,
         };
         let (administrator, _) = self.person(self.people[0].0).await?;
         add_rule(&self.site, self.before(10 * MINUTE), &administrator, &rule).await?;

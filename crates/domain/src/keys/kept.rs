@@ -78,7 +78,7 @@ pub(super) static ACCOUNTS: Class = Class {
 
 pub(super) static POSTS: Class = Class {
     name: "Stories, comments and posts",
-    kept: Kept::Until("until they are erased, also what you have deleted yourself"),
+    kept: Kept::Until("until they are erased, including those you delete yourself"),
 };
 
 pub(super) static VOTES: Class = Class { name: "Votes", kept: Kept::Until("as long as what they are about") };

@@ -267,7 +267,7 @@ actions! {
     };
     /// A person's posts wait for approval.
     Hold(Hours) = "hold", "now holds the posts of {}", {
-        button: "Hold what they write for approval",
+        button: "Hold their posts for approval",
         fits: |it| it.is_free_of(RestrictionKind::Hold),
         object: "a person",
         told: "Your posts now wait for approval",
@@ -326,7 +326,7 @@ actions! {
         undo: Undo::Deed(|_| Some(Deed::Ban(None))),
     };
     /// All posts of a person of the last days, so many, were removed.
-    RemoveAll(u64) = "remove_all", "removed everything recent by {}", {
+    RemoveAll(u64) = "remove_all", "removed the recent posts of {}", {
         button: "Remove everything",
         fits: |it| it.is_person(),
         object: "a person",

@@ -68,7 +68,7 @@ pub enum InputError {
     #[error("usernames must start with a letter (a-z)")]
     UsernameStart,
     /// A character that is not allowed in usernames.
-    #[error("usernames can contain only letters (a-z), digits, _ and -")]
+    #[error("usernames can contain only letters (a-z), digits, _ and -, and no spaces")]
     UsernameCharacter,
     /// A character that is not allowed in topics.
     #[error("{shown:?} is not a topic. Use a-z, 0-9 and hyphens")]
@@ -714,10 +714,10 @@ mod tests {
             ("_a", "usernames must start with a letter (a-z)"),
             ("-a", "usernames must start with a letter (a-z)"),
             ("éa", "usernames must start with a letter (a-z)"),
-            ("aé", "usernames can contain only letters (a-z), digits, _ and -"),
-            ("a b", "usernames can contain only letters (a-z), digits, _ and -"),
-            ("ab ", "usernames can contain only letters (a-z), digits, _ and -"),
-            ("a:b", "usernames can contain only letters (a-z), digits, _ and -"),
+            ("aé", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
+            ("a b", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
+            ("ab ", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
+            ("a:b", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
             ("ab\n", "your username contains a control character (U+000A). Remove it"),
             ("ab\ncd", "your username contains a control character (U+000A). Remove it"),
             ("ab\u{202E}", "your username contains a control character (U+202E). Remove it"),

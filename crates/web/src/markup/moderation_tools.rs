@@ -211,13 +211,18 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
         @if let Some(done) = &frame.done {
             div.notice.undo role="status" {
                 span {
-                    @if done.undoes.is_some() { "Undone" } @else { "Done" }
-                    ": " (sentence(done.action, None, &target(done))) ". See " (line_link(done.id, " of the log")) "."
+                    @if done.undoes.is_some() {
+                        "Undone: " (target(done)) " is as it was before"
+                    } @else {
+                        "Done: " (sentence(done.action, None, &target(done)))
+                    }
+                    ". See " (line_link(done.id, " of the log")) "."
                     @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
-                        " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
+                        " " a href=(profile_address(banned, "/invited")) { "See who they invited" } "."
                     }
                 }
-                @if done.can_be_undone { (undo_form(frame, done.id)) }
+                // Undoing an undo is for the log: here it would do again what somebody has just taken back.
+                @if done.can_be_undone && done.undoes.is_none() { (undo_form(frame, done.id)) }
             }
         }
     }

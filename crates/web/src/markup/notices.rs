@@ -137,7 +137,7 @@ impl Notice {
                 }
                 Self::InvitationMailed => "Your invitation is on its way.",
                 Self::InvitationWithdrawn => "The invitation has been withdrawn. It no longer works.",
-                Self::SiteSaved => "Your changes have been saved. Everyone sees them now.",
+                Self::SiteSaved => "Your changes have been saved. They count from now on.",
                 Self::Recomputed => { "Recomputed " (counted(number, "story", "stories")) "." }
                 Self::Recomputing => "Recomputing all stories. The log will say when it is done.",
                 Self::MovingTopic => {

@@ -95,7 +95,7 @@ impl AdminPage<'_> {
                 li { a.action href="/moderate" { "Review queue" } }
                 li { a.action href="/people" { "People" } }
                 li { a.action href="/admin/hooks" { "Webhooks" } }
-                li { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
+                li { a.action href="/admin/site" { "Site settings: name, colours, sign-up, readers, texts" } }
                 @if frame.rules.features.sites { li { a.action href="/admin/sites" { "Votes on sites" } } }
             }
             h2 { "The last 24 hours" }

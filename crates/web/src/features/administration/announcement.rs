@@ -168,7 +168,8 @@ pub fn section(frame: &Frame<'_>) -> Markup {
     let pinned_hours =
         if current.pinned.is_empty() { USUAL_PINNED_HOURS } else { current.pinned_hours }.to_string();
     let text = Field::new("text", "Announcement").value(&current.text).with("maxlength", &most);
-    let text = text.hint(html! { "One line above every page. Members can dismiss it. Empty for none." });
+    let text =
+        text.hint(html! { "One line above every page. Members can dismiss it. Leave empty for none." });
     let url = Field::new("url", "Link").value(&current.url).exact();
     let url = url.hint(html! { "Optional: a full address, or a page of this site, such as /news/7." });
     let end = Field::new("hours", "Hours").value(&hours).with("inputmode", "numeric");
@@ -176,7 +177,7 @@ pub fn section(frame: &Frame<'_>) -> Markup {
     let stories = Field::new("pinned", "Pinned stories").value(&pinned).exact();
     let stories = stories.hint(html! { "The numbers of up to two stories, for the top of the front page." });
     let pinned_end = Field::new("pinned_hours", "Hours").value(&pinned_hours).with("inputmode", "numeric");
-    let pinned_end = pinned_end.hint(html! { "Hours to pin them. 0: until removed." });
+    let pinned_end = pinned_end.hint(html! { "Hours to keep them pinned. 0: until removed." });
     html! {
         h2 #announcement { "Announcement" }
         p { "The " a href="/moderations?kind=site" { "moderation log" } " lists announcements, and you can undo them there." }

@@ -85,8 +85,8 @@ fn things(frame: &Frame<'_>) -> Markup {
     html! {
         h2 { "On this site" }
         ul {
-            li { a href="/" { "Stories" } " are links and texts that members submit. Votes lift a story; age sinks it." }
-            @if features.timelines { li { a href="/everyone" { "Posts" } " are short messages to those who follow you." } }
+            li { a href="/" { "Stories" } " are links and texts that members submit. Votes raise a story; time lowers it." }
+            @if features.timelines { li { a href="/everyone" { "Posts" } " are short messages to your followers." } }
             li { a href="/topics" { "Topics" } " say what a story is about. You can follow or mute them." }
             @if features.sites {
                 li {

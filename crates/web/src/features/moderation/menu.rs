@@ -88,7 +88,7 @@ fn days_to_pin(frame: &Frame<'_>) -> Markup {
             @if let Some(other) = other {
                 span.hint {
                     "Story " (other.0) " is pinned " @if let Some(end) = end { "until " (date(end)) } @else { "without an end" }
-                    ". Both will end together, after these days."
+                    ". These days will count for both."
                 }
             }
         }

@@ -126,7 +126,7 @@ pub async fn list(
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_staff = frame.viewer.is_some_and(|viewer| viewer.role() >= Role::Moderator);
-    let heading = if is_staff { "Messages of members" } else { "Your messages" };
+    let heading = if is_staff { "Messages from members" } else { "Your messages" };
     let content = html! {
         h1 { (heading) }
         @if is_staff {

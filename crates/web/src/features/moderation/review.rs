@@ -69,7 +69,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
     let content = html! {
         h1 { "Review queue" }
         p.hint {
-            "Items that readers flagged or that need a decision, worst first. "
+            "Items that readers flagged or that need a decision, most urgent first. "
             "Every decision is in the " a href="/moderations" { "moderation log" } ". Nearly all can be undone there."
         }
         p.review-keys data-keys hidden {
@@ -179,7 +179,7 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                 p.hint {
                     "Hidden from readers"
                     @if let Some(since) = row.hidden_since { " since " (day::to_the_minute(since)) }
-                    ": its flags weigh " (decimal(row.weight)) ", the limit is " (frame.rules.moderation.hide_at) "."
+                    ": flag weight " (decimal(row.weight)) " of " (frame.rules.moderation.hide_at) "."
                 }
             }
             @if !row.flaggers.is_empty() {
@@ -214,7 +214,7 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
 fn why(row: &Row) -> &'static str {
     match row.why {
         Why::Flagged => "flagged",
-        Why::Held => "waits for approval",
+        Why::Held => "awaiting approval",
         Why::Application => "application",
         Why::Appeal => "appeal",
         Why::Message => "message",

@@ -5,7 +5,7 @@ use crate::error::RequestError;
 use crate::features::stories::item::found_story;
 use crate::features::timelines::tweets::tweet_list;
 use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
-use crate::markup::addresses::{comment_address, news_address, profile_address, site_address};
+use crate::markup::addresses::{comment_address, profile_address, site_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
@@ -408,9 +408,9 @@ fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher
         Finding::Comment(comment) => {
             let excerpt = matcher.excerpt_or_beginning(comment.line().body());
             html! {
-                p.about-what { "On " a href=(news_address(comment.news.id)) { (comment.news.title) } }
+                p.about-what { "A comment on " a href=(comment_address(comment.address())) { (comment.news.title) } }
                 p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) }
-                p.meta { a href=(comment_address(comment.address())) { "comment" } " by " (author(comment.line().username)) " · " (age(frame, comment.line().comment.ctime)) }
+                p.meta { a href=(comment_address(comment.address())) { "Go to the comment" } " by " (author(comment.line().username)) " · " (age(frame, comment.line().comment.ctime)) }
             }
         }
         Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(line))) },

@@ -52,6 +52,9 @@ pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
 }
 
 /// The home timeline of the viewer. The newest part has the form and reports new tweets.
+/// With fewer posts, a reader may wonder where those of the people they follow are.
+const FEW_POSTS: usize = 10;
+
 fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &[Suggestion]) -> Markup {
     // The address that reports tweets newer than the newest on the page.
     let events = match page.lines.first() {
@@ -73,6 +76,9 @@ fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &
                     (nothing(is_first))
                 } @else {
                     (tweet_list(frame, &page.lines))
+                    @if is_first && page.lines.len() < FEW_POSTS {
+                        p.hint { "Here are the posts of people you follow, and the stories they submit after you follow them." }
+                    }
                 }
                 (rest_of_timeline(frame, "/home", page))
             }

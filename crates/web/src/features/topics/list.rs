@@ -31,10 +31,10 @@ fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
     let content = html! {
         h1 { "Topics" }
         p.hint {
-            "Open a topic to follow it, to mute it, or to combine it with others. There are also the " a href="/best" { "best" }
-            " stories of all topics, those of the " a href="/past" { "past" } ", and a " a href="/random" { "random one" } "."
+            "Open a topic to follow, mute or combine it. Or see the " a href="/best" { "best" } " stories of all topics, "
+            a href="/past" { "past" } " stories, or a " a href="/random" { "random one" } "."
         }
-        @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
+        @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories in your topics" } } }
         (moves(frame, overview))
         @if overview.topics.is_empty() {
             (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))

@@ -59,7 +59,7 @@ struct Chart(&'static str, &'static [Column]);
 
 const CHARTS: [Chart; 7] = [
     Chart("Requests", &[REQUESTS]),
-    Chart("Slowest 1% of pages (ms)", &[P99]),
+    Chart("Slowest 1% of pages", &[P99]),
     Chart("Stories, comments and posts", &[STORIES, COMMENTS, TWEETS]),
     Chart("Votes", &[VOTES]),
     Chart("Active people", &[PEOPLE]),
