@@ -224,7 +224,7 @@ fn an_unknown_setting_names_the_nearest_known_one() {
             "unknown setting limit (file FILE); did you mean section [limits]?",
         ),
         ("[mails]", "unknown setting mails (file FILE); did you mean section [mail]?"),
-        ("name = 'x'", "unknown setting name (file FILE); did you mean name in [site]?"),
+        ("name = 'x'", "unknown setting name (file FILE); did you mean name in [site] or name in [oidc]?"),
         (
             "folder = 'x'",
             "unknown setting folder (file FILE); did you mean folder in [backup] or folder in [search]?",

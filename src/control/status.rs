@@ -329,8 +329,8 @@ mod tests {
         let status = Status { conditions: alone(Timestamp(NOW.0 - 61), health).conditions, ..running() };
         let screen = status.screen(NOW);
         let lines = "\n  store_unavailable, since 2 Feb 2023, 09:35 UTC, 61 seconds ago:\n  \
-                     The store cannot be reached; the site answers 503 until it is back (gone). Look at the disk or \
-                     at Redis; the site comes back by itself.\n";
+                     The store cannot be reached; the site answers 503 until it is back (gone). Check the disk or \
+                     Redis; the site comes back by itself.\n";
         assert!(screen.ends_with(lines), "{screen}");
     }
 

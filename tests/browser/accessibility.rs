@@ -30,6 +30,12 @@ const NOT_PAGES: [&str; 18] = [
     "/item",
     "/latest",
     "/login/code",
+    // It needs a token; `single_sign_on.rs` opens it.
+    "/login/link/{token}",
+    // These need a provider; `single_sign_on.rs` opens them.
+    "/oidc/callback",
+    "/oidc/login",
+    "/settings/sign-in",
     "/opensearch.xml",
     "/random",
     "/replies",

@@ -3,6 +3,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::connection::proof;
+use crate::features::sessions::second_factors::whose_password;
 use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{ACCOUNT_SETTINGS, LEAVE};
 use crate::markup::fields::{Field, choice};
@@ -49,6 +50,7 @@ pub async fn deactivate_form(
         }
         form.form.narrow method="post" action=(LEAVE) {
             (frame.signed_fields())
+            (whose_password(&frame))
             (choice("writings", "Your stories and comments", WRITINGS.into_iter(), "keep"))
             p.hint { "Erasing takes up to an hour. Replies of others stay." }
             (proof(&frame, password.required()))

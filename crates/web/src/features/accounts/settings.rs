@@ -7,6 +7,7 @@ use super::register::WHY_EMAIL;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::connection::{proof, provider_name};
+use crate::features::sessions::second_factors::whose_password;
 use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{
     ACCOUNT_SETTINGS, LEAVE, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, SIGN_IN_SERVICE_SETTINGS,
@@ -267,6 +268,7 @@ fn mail_fields(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
 
 fn password_fields(frame: &Frame<'_>) -> Markup {
     html! {
+        (whose_password(frame))
         (new_password_field("A new password ends all your other sessions.").required().password())
         (current_password_field(frame, ""))
     }

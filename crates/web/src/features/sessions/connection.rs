@@ -1,6 +1,5 @@
 //! The connection of an account to the OpenID provider, and what proves that its owner is there.
 
-use super::second_factors::whose_password;
 use super::single_sign_on::{demand_provider, way_there};
 use super::two_factor::owner;
 use crate::App;
@@ -28,7 +27,7 @@ pub fn provider_name<'a>(frame: &'a Frame<'_>) -> &'a str {
 pub fn proof(frame: &Frame<'_>, password: Field<'_>) -> Markup {
     const CONFIRMED: &str = "confirmed";
     if frame.viewer.is_none_or(|viewer| viewer.has_password) {
-        return html! { (whose_password(frame)) (password.password()) };
+        return password.password();
     }
     let provider = provider_name(frame);
     html! {

@@ -89,7 +89,7 @@ pub(crate) fn whose_password(frame: &Frame<'_>) -> Markup {
 /// A field for the user's password.
 pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
     let password = Field::new("current_password", "Your password").with("autocomplete", "current-password");
-    proof(frame, password.required())
+    html! { (whose_password(frame)) (proof(frame, password.required())) }
 }
 
 /// A field for a code.
