@@ -72,3 +72,26 @@ async fn without_a_list_everybody_is_let_in_with_any_address_or_none() {
         assert!(!fields.contains_key("confirmed_email"), "{fields:?}");
     }
 }
+
+#[tokio::test]
+async fn the_address_of_an_account_is_confirmed_by_a_login_with_the_same_one() {
+    let Some(place) = Place::start(&[]).await else { return };
+    place.member("bob", claims("bob", json!({}))).await;
+    for (field, value) in [("email", "bob@example.com"), ("unconfirmed", "1")] {
+        place.server.set_field("user:1", field, value).await;
+    }
+    for (email, verified, is_confirmed) in
+        [("bob@example.com", false, false), ("bob@example.org", true, false), ("bob@example.com", true, true)]
+    {
+        let others = json!({ "email": email, "email_verified": verified });
+        place.provider.set_account("bob", claims("bob", others)).await;
+        place.person().log_in("bob").await;
+        let fields = place.server.hash("user:1").await;
+        assert_eq!(
+            fields.get("confirmed_email").is_some_and(|address| address == email),
+            is_confirmed,
+            "{email}"
+        );
+        assert_eq!(fields.contains_key("unconfirmed"), !is_confirmed, "{email}");
+    }
+}
