@@ -336,7 +336,7 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
         }
         nav.tabs aria-label="Order" {
             ul {
-                @for (sort, name) in [(Sort::Relevance, "Best match"), (Sort::New, "New"), (Sort::Votes, "Votes"), (Sort::Comments, "Comments")] {
+                @for (sort, name) in orders(query.wanted) {
                     @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
                     (tab(&address, name, sort == query.sort))
                 }
@@ -393,6 +393,17 @@ fn list(frame: &Frame<'_>, before: usize, found: &[(Hit, Finding)], matcher: &mu
     html! {
         ol.news.results role="list" { @for row in rows { li { (row) } } }
     }
+}
+
+/// The orders of results. Comments have no comments.
+fn orders(wanted: Wanted) -> impl Iterator<Item = (Sort, &'static str)> {
+    let all = [
+        (Sort::Relevance, "Best match"),
+        (Sort::New, "New"),
+        (Sort::Votes, "Votes"),
+        (Sort::Comments, "Most comments"),
+    ];
+    all.into_iter().filter(move |(sort, _)| *sort != Sort::Comments || wanted != Wanted::Comments)
 }
 
 fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher) -> Markup {
