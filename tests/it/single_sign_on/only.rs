@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 use serde_json::json;
-use tidings_domain::accounts::account;
+use tidings_domain::accounts::{account, login_link};
 use tidings_domain::values::{NewPassword, UserId};
 
 use super::{BEGIN, Place, alice, claims};
@@ -11,6 +11,7 @@ use crate::commands;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::program::Program;
+use crate::server::{Server, in_memory};
 
 const ONLY: [(&str, &str); 1] = [("oidc.only", "true")];
 
@@ -124,5 +125,42 @@ async fn a_link_logs_an_administrator_in_once() {
         let answer = visitor.post(&second, &[]).await;
         assert!(answer.status.is_client_error() && !answer.headers.contains_key("set-cookie"), "{answer:?}");
         assert!(!program.log().contains(&second["/login/link/".len()..]), "{}", program.log());
+    }
+}
+
+#[tokio::test]
+async fn a_link_logs_in_where_the_provider_is_the_one_way_in_and_is_away() {
+    let place = commands::Place::embedded();
+    let program = commands::start(&place);
+    commands::visitor(&program).register("alice").await;
+    program.stop();
+    let secret = place.file("secret", "a secret");
+    let settings = [
+        // Nobody listens there.
+        ("TIDINGS_OIDC__ISSUER", "http://127.0.0.1:9"),
+        ("TIDINGS_OIDC__CLIENT_ID", "tidings"),
+        ("TIDINGS_OIDC__CLIENT_SECRET_FILE", secret.to_str().unwrap()),
+        ("TIDINGS_OIDC__ONLY", "true"),
+    ];
+    let program = Program::start_with(&place.url, &settings);
+    let visitor = commands::visitor(&program);
+    refused(visitor.post("/api/login", &[("username", "alice"), ("password", PASSWORD)]).await.json());
+    let path = path_of(place.run_with(&["user", "login-link", "alice"], "", &settings));
+    let done = page(&visitor, &path).await.form(&path).send(&visitor).await;
+    assert!(done.headers["set-cookie"].to_str().unwrap().starts_with("auth="), "{done:?}");
+}
+
+#[in_memory]
+async fn a_link_is_good_for_ten_minutes(server: Server) {
+    server.register("alice").await;
+    let visitor = server.visitor();
+    for (seconds, is_good) in [(600, true), (601, false)] {
+        let token = login_link::make(&server.app.site, server.app.now(), UserId(1)).await.unwrap();
+        let path = format!("/login/link/{token}");
+        server.advance(seconds);
+        for answer in [visitor.get(&path).await, visitor.post(&path, &[]).await] {
+            assert_eq!(answer.status.is_client_error(), !is_good, "{seconds}: {answer:?}");
+            assert!(is_good || !answer.headers.contains_key("set-cookie"), "{answer:?}");
+        }
     }
 }

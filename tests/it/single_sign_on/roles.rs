@@ -1,11 +1,13 @@
 //! Roles by groups of the provider.
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::values::UserId;
 
 use super::{Place, claims};
-use crate::client::Client;
+use crate::client::{Client, ok};
+use crate::html::Page;
 use crate::pages::page;
 
 const GROUPS: [(&str, &str); 2] = [("oidc.administrators", "staff"), ("oidc.moderators", "helpers, wardens")];
@@ -128,4 +130,23 @@ async fn a_role_of_groups_ends_with_the_connection() {
     place.server.set_field("user:2", "password", "-").await;
     assert!(bob.post("/oidc/disconnect", &[]).await.status.is_redirection());
     assert!(!is_moderator(&place.server.client_of(2).await).await);
+}
+
+#[tokio::test]
+async fn whoever_is_banned_is_not_logged_in_and_can_appeal() {
+    let Some((place, administrator)) = site_of_bob(&[]).await else { return };
+    ok(administrator.moderate("ban", ("user", "bob"), &[]).await);
+    let mut bob = place.person();
+    let answer = bob.log_in("bob").await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN, "{answer:?}");
+    assert!(!bob.is_logged_in());
+    let page_of_banned = Page::of(&answer);
+    assert!(page_of_banned.find("input", &[("type", "password")]).is_empty(), "{}", page_of_banned.text());
+    let sent = bob.send(&page_of_banned.form("/appeal").with("text", "I will be kind.")).await;
+    assert!(!sent.status.is_client_error() && !bob.is_logged_in(), "{sent:?}");
+    let written = bob.send(&page_of_banned.form("/messages").with("text", "I want to talk.")).await;
+    assert!(!written.status.is_client_error(), "{written:?}");
+    let queue = page(&administrator, "/moderate").await;
+    assert!(queue.text().contains("I want to talk."), "{}", queue.text());
+    assert!(queue.text().contains("I will be kind."), "{}", queue.text());
 }

@@ -360,9 +360,13 @@ pub(super) fn for_banned(frame: &Frame<'_>, stranger: Stranger<'_>, thread: Opti
                 @if let Some(thread) = thread { input type="hidden" name="thread" value=(thread.id); }
                 input type="hidden" name="username" value=(stranger.username);
                 label { span { "Your message" } textarea name="text" rows="6" maxlength=(MAX_MESSAGE) dir="auto" required {} }
-                label {
-                    span { "Your password" }
-                    input type="password" name="password" autocomplete="current-password" required;
+                @if let Some(ticket) = stranger.ticket {
+                    input type="hidden" name="password" value=(ticket);
+                } @else {
+                    label {
+                        span { "Your password" }
+                        input type="password" name="password" autocomplete="current-password" required;
+                    }
                 }
                 @if stranger.has_second_factor {
                     label {
