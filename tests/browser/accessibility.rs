@@ -18,7 +18,7 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own, beside feeds, files and answers to programs: what is for one
 /// reader or for crawlers, and redirects to pages.
-const NOT_PAGES: [&str; 18] = [
+const NOT_PAGES: [&str; 22] = [
     "/.well-known/change-password",
     "/comment/{news}/{comment}",
     "/feeds/following.opml",

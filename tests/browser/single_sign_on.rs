@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tidings_domain::accounts::login_link;
+use tidings_domain::values::UserId;
 
 use crate::axe::{axe_source, check_page};
 use crate::browser::Browser;
@@ -74,6 +76,16 @@ async fn somebody_signs_up_at_the_provider_comes_back_and_changes_their_mind() {
     browser.press("Continue").await;
     browser.wait_until_logged_in("alicia").await;
     browser.arrive("/latest/0").await;
+
+    // The operator has another way for an administrator.
+    browser.log_out().await;
+    browser.wait_until_logged_out().await;
+    let token = login_link::make(&server.app.site, server.app.now(), UserId(1)).await.unwrap();
+    browser.go(&format!("/login/link/{token}")).await;
+    check_page(&browser, &axe, "login-link").await;
+    browser.press("Log in as alicia").await;
+    browser.wait_until_logged_in("alicia").await;
+
     let mut problems = browser.console_messages().await;
     problems.retain(|line| line.contains(HOST) && !line.contains("403"));
     assert!(problems.is_empty(), "{problems:?}");
