@@ -102,7 +102,7 @@ async fn no_token_no_code_and_no_address_of_a_person_is_logged() {
     }
     let text = log.0.lock().unwrap().clone();
     // It has seen what is logged.
-    assert!(text.contains("/oidc/callback"), "{text}");
+    assert!(text.contains("a token of the sign-in service was refused"), "{text}");
     let told: Vec<&String> = secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
     assert!(told.is_empty(), "{told:?} in {text}");
     // No part of an ID token, and of an access token.
