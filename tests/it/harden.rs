@@ -48,7 +48,9 @@ async fn hardening_wraps_every_weak_hash_once_and_the_owners_do_not_notice() {
     assert_eq!(password(&server, 4).await, dave);
     let after = server.dump().await;
     // The command also brings the store to the present layout.
-    let is_changed = |key: &&String| key.starts_with("user:") && before.get(*key) != after.get(*key);
+    let is_changed = |key: &&String| {
+        key.starts_with("user:") && !key.ends_with(":gone_comments") && before.get(*key) != after.get(*key)
+    };
     let changed: Vec<&String> = after.keys().filter(is_changed).collect();
     assert_eq!(changed, ["user:1", "user:2", "user:3"]);
     for id in [1, 3] {

@@ -31,7 +31,9 @@ fn what_knows_no_session_may_be_sent_from_elsewhere() {
     let routes = routes_where(|route| route.post.filter(|facts| facts.senders != Senders::Ours));
     assert_eq!(
         routes,
-        ["/api/sites/own", "/unsubscribe/{token}", "/v1/vote", "/vote"].map(str::to_owned).into()
+        ["/api/sites/own", "/oidc/logout", "/unsubscribe/{token}", "/v1/vote", "/vote"]
+            .map(str::to_owned)
+            .into()
     );
 }
 

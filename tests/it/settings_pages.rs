@@ -103,7 +103,7 @@ async fn the_pages_are_tabs_and_offer_what_the_site_has(server: Server) {
     }
     let leave = page(&alice, "/settings/deactivate").await;
     assert!(page(&alice, "/settings/account").await.content().contains("Delete your account"));
-    for part in ["Leave this site", "Nothing of it can be undone", "Deleted", "Kept"] {
+    for part in ["Leave this site", "It can't be undone", "Deleted", "Kept"] {
         assert!(leave.content().contains(part), "{part} in {}", leave.content());
     }
     // This site has no relay.

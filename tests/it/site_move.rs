@@ -94,7 +94,7 @@ async fn owners_of_passkeys_are_told_by_mail() {
         let mail = relay.next_message().await;
         assert_eq!(mail.header("To"), Some("alice@example.org"));
         let text = mail.text();
-        assert!(text.contains("moves from old.example.com to new.example.org"), "{text}");
+        assert!(text.contains("is moving from old.example.com to new.example.org"), "{text}");
         assert!(text.contains("https://old.example.com/settings/two-factor"), "{text}");
         assert_eq!(relay.waiting(), 0);
     }

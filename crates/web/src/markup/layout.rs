@@ -154,7 +154,7 @@ impl Frame<'_> {
                 } @else {
                     @let login = login_address(self.back_from_login());
                     li { (here_or_link(&login, "Log in", self.is_here("/login"))) }
-                    (self.place("/register", "Sign up"))
+                    @if !self.rules.oidc.only { (self.place("/register", "Sign up")) }
                 }
             }
         }
