@@ -25,8 +25,11 @@ impl OidcRules {
     /// Whether an address is of an allowed domain. Subdomains are other domains.
     pub fn allows(&self, address: Option<&str>) -> bool {
         let domain = || address.and_then(email::domain_of);
-        let is_listed =
-            |domain: String| self.allowed_domains.names().any(|listed| listed.eq_ignore_ascii_case(&domain));
+        let is_listed = |domain: String| {
+            self.allowed_domains
+                .names()
+                .any(|listed| listed.trim_start_matches('@').eq_ignore_ascii_case(&domain))
+        };
         self.allowed_domains.is_empty() || domain().is_some_and(is_listed)
     }
 }
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn a_domain_is_allowed_as_a_whole() {
         let rules =
-            OidcRules { allowed_domains: NameList::parse("example.com, B.example"), ..OidcRules::default() };
+            OidcRules { allowed_domains: NameList::parse("@example.com, B.example"), ..OidcRules::default() };
         for (address, is_allowed) in [
             (Some("a@example.com"), true),
             (Some("a@EXAMPLE.com"), true),

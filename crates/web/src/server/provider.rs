@@ -4,26 +4,25 @@
 //! provider that is away, or a setting that is wrong, stops nothing but this way to log in. Everything asked of it takes at
 //! most five seconds and 64 KiB.
 
+mod asking;
 mod signatures;
 mod tokens;
 
+use self::asking::{Answer, AskError, get, request_for, send};
 use self::tokens::{LEEWAY_SECONDS, Parties, TokenError};
 use crate::App;
 use crate::error::ProviderError;
-use crate::limits::{PROVIDER_BYTES, PROVIDER_QUESTIONS, PROVIDER_RENEWED_EVERY};
+use crate::limits::{PROVIDER_QUESTIONS, PROVIDER_RENEWED_EVERY};
 use crate::server::conditions::SIGN_IN_SERVICE;
-use crate::server::outgoing::{self, OutgoingError, Ports};
 use crate::settings::OidcSettings;
-use axum::body::{self, Body};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
-use hyper::client::conn::http1;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use jiff::fmt::rfc2822;
 use jsonwebtoken::jwk::JwkSet;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::single_sign_on::ProviderLogin;
@@ -37,7 +36,7 @@ use url::{Url, form_urlencoded};
 pub const CALLBACK: &str = "/oidc/callback";
 /// The type of a form.
 const FORM: &str = "application/x-www-form-urlencoded";
-/// How often it is looked whether the settings have changed.
+/// How often the settings are compared with those in use.
 const SETTINGS_EVERY: Duration = Duration::from_secs(1);
 /// A secret is one line.
 const MOST_SECRET_BYTES: u64 = 4_096;
@@ -67,11 +66,17 @@ pub struct Provider {
     known: Mutex<Option<Arc<Known>>>,
     /// Questions that may be under way at the same time.
     places: Semaphore,
+    /// Whether it has refused this site since the last look at it.
+    has_refused: AtomicBool,
 }
 
 impl Default for Provider {
     fn default() -> Self {
-        Self { known: Mutex::default(), places: Semaphore::new(PROVIDER_QUESTIONS) }
+        Self {
+            known: Mutex::default(),
+            places: Semaphore::new(PROVIDER_QUESTIONS),
+            has_refused: AtomicBool::new(false),
+        }
     }
 }
 
@@ -101,54 +106,28 @@ enum SetupError {
     OtherIssuer(String),
     #[error("it has no keys for RS256, ES256 or EdDSA")]
     NoKeys,
-    #[error("oidc.client_secret_file has not the secret of oidc.client_id")]
+    #[error("oidc.client_secret_file does not hold the secret of oidc.client_id")]
     WrongSecret,
-    #[error("it does not know oidc.client_id, or the address {0} that it must be told for this site")]
+    #[error("it does not know oidc.client_id or the redirect address {0}; register both there")]
     WrongAddress(String),
     #[error("its clock and that of this server differ by {0} seconds")]
     Clock(u64),
 }
 
-/// Why a question to the provider has no answer.
-#[derive(Debug, thiserror::Error)]
-enum AskError {
-    #[error(transparent)]
-    Outgoing(#[from] OutgoingError),
-    #[error("too many questions are under way")]
-    TooMany,
-    #[error("the answer is larger than 64 KiB, or breaks off")]
-    Length,
-    #[error("the status is {}", .0.as_u16())]
-    Status(StatusCode),
-    #[error("the answer is not the JSON that OpenID Connect demands")]
-    Form,
-}
-
-/// An answer of the provider.
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    fn json<T: DeserializeOwned>(&self) -> Result<T, AskError> {
-        if !self.status.is_success() {
-            return Err(AskError::Status(self.status));
-        }
-        serde_json::from_slice(&self.body).map_err(|_| AskError::Form)
-    }
-}
-
 /// Learns what the provider is, and tells the operator if that fails or if something is wrong with the settings. New
-/// settings count at once.
+/// settings count at once, and a provider that has refused this site is looked at again.
 pub async fn watch(app: &App) {
     loop {
         let settings = app.settings.oidc.clone();
-        let pause = look(app, settings.as_ref()).await;
+        let (pause, looked) = (look(app, settings.as_ref()).await, Instant::now());
+        let least = settings.as_ref().map_or(PROVIDER_RENEWED_EVERY, |settings| settings.retry_every);
         let changed = async {
-            let is_same = || app.settings.oidc == settings;
-            while is_same() {
+            let is_settled = || {
+                let is_refused =
+                    app.provider.has_refused.load(Ordering::Relaxed) && looked.elapsed() >= least;
+                app.settings.oidc == settings && !is_refused
+            };
+            while is_settled() {
                 sleep(SETTINGS_EVERY).await;
             }
         };
@@ -158,6 +137,7 @@ pub async fn watch(app: &App) {
 
 /// Looks at the provider once. Returns when to look again.
 async fn look(app: &App, settings: Option<&OidcSettings>) -> Duration {
+    app.provider.has_refused.store(false, Ordering::Relaxed);
     let Some(settings) = settings else {
         *app.provider.known() = None;
         app.health.tell(SIGN_IN_SERVICE, None);
@@ -309,7 +289,7 @@ pub async fn redeem(
     let fields = [("grant_type", "authorization_code"), ("code", code), ("code_verifier", &trip.verifier)];
     let answer = ask_for_token(app, &known, &fields).await.map_err(|error| noted(&error))?;
     if is_client_refused(&answer) {
-        app.health.tell(SIGN_IN_SERVICE, Some(SetupError::WrongSecret.to_string()));
+        app.provider.has_refused.store(true, Ordering::Relaxed);
         return Err(ProviderError::SiteRefused);
     }
     if answer.status.is_client_error() {
@@ -449,53 +429,4 @@ async fn ask_for_token(app: &App, known: &Known, fields: &[(&str, &str)]) -> Res
 fn base64_of(text: &str) -> String {
     use base64::Engine;
     base64::prelude::BASE64_STANDARD.encode(text)
-}
-
-async fn get(app: &App, settings: &OidcSettings, url: &Url) -> Result<Answer, AskError> {
-    send(app, settings, url, (request_for(app, Method::GET, url), Body::empty())).await
-}
-
-fn request_for(app: &App, method: Method, url: &Url) -> request::Builder {
-    outgoing::request(method, url, &app.settings.site.url).header(header::ACCEPT, "application/json")
-}
-
-/// Sends a request. Redirects are not followed.
-async fn send(
-    app: &App,
-    settings: &OidcSettings,
-    url: &Url,
-    (request, body): (request::Builder, Body),
-) -> Result<Answer, AskError> {
-    let Ok(_place) = app.provider.places.try_acquire() else { return Err(AskError::TooMany) };
-    let asking = async {
-        let endpoints = endpoints(app, settings, url).await?;
-        let length = http_body_length(&body);
-        let request = request.header(header::CONTENT_LENGTH, length);
-        let request = request.body(body).map_err(|_| OutgoingError::Unreachable)?;
-        let certificate = app.settings.titles.network.certificate.as_deref();
-        let (response, _connection) =
-            outgoing::send((&endpoints, url, certificate), &http1::Builder::new(), request).await?;
-        let (head, body) = response.into_parts();
-        let body = body::to_bytes(Body::new(body), PROVIDER_BYTES).await.map_err(|_| AskError::Length)?;
-        Ok(Answer { status: head.status, headers: head.headers, body: body.into() })
-    };
-    timeout(settings.patience, asking).await.unwrap_or(Err(OutgoingError::TimedOut.into()))
-}
-
-fn http_body_length(body: &Body) -> u64 {
-    axum::body::HttpBody::size_hint(body).exact().unwrap_or(0)
-}
-
-/// Where to connect to. The issuer's own host is what the operator named, so it may be private; any other is checked.
-async fn endpoints(app: &App, settings: &OidcSettings, url: &Url) -> Result<Vec<SocketAddr>, OutgoingError> {
-    let is_safe = url.scheme() == "https" || settings.issuer.scheme() == "http";
-    if !is_safe {
-        return Err(OutgoingError::Insecure);
-    }
-    if url.host() != settings.issuer.host() {
-        return app.settings.titles.network.look_up(url, Ports::Any, ()).await;
-    }
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let found = tokio::net::lookup_host((host, url.port_or_known_default().unwrap_or_default()));
-    Ok(found.await.map_err(|_| OutgoingError::Unreachable)?.collect())
 }

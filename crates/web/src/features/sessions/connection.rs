@@ -60,7 +60,7 @@ fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
                     (frame.form_page())
                     button.button.grave { "Disconnect" }
                 }
-                p.hint { "You can then log in without " (provider) " only, and connect again later." }
+                p.hint { "After that, you log in without " (provider) ". You can connect your account again later." }
             } @else if frame.rules.oidc.only {
                 p.hint { "This is the only way to log in here." }
             } @else {
@@ -98,8 +98,7 @@ pub(super) async fn connect_page(
             p {
                 "At " (provider) ", you are "
                 @if let Some(name) = known_as { strong dir="auto" { (name) } } @else { "logged in" }
-                ". Whoever logs in there as this person can then log in here as "
-                strong { (viewer.username) } "."
+                ". You can then log in here as " strong { (viewer.username) } " by logging in there."
             }
             form.form method="post" action="/oidc/connect" {
                 (frame.signed_fields())
