@@ -593,6 +593,7 @@ fn alerts_of_conditions() -> String {
         let alert = words.collect::<String>();
         let severity = severity.name();
         let patience = if severity == "page" { "1m" } else { "5m" };
+        let description = what_to_do.replace('\'', "''");
         write!(
             rules,
             r#"      - alert: Tidings{alert}
@@ -601,7 +602,7 @@ fn alerts_of_conditions() -> String {
         labels: {{severity: {severity}}}
         annotations:
           summary: "{{{{ $labels.instance }}}}: {meaning}"
-          description: '{what_to_do}'
+          description: '{description}'
 
 "#
         )
