@@ -16,6 +16,7 @@ use crate::WrongUse;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::site_settings::{Configured, SITE_SETTINGS, SiteSetting, SiteTexts};
 use tidings_domain::values::{Economy, KarmaRules, Rules, SiteReaders};
+use tidings_web::languages::Languages;
 use tidings_web::settings::{OidcSettings, SearchSettings, TitleSettings, TransportSettings};
 
 pub use self::settings::{
@@ -60,6 +61,8 @@ pub struct Config {
     pub oidc: Oidc,
     /// The search of this server.
     pub search: Search,
+    /// The languages that the site can speak.
+    pub languages: Languages,
     /// How lines of the log look.
     pub log: Log,
     /// Where metrics are.
@@ -140,7 +143,13 @@ impl Config {
         layers.add_environment(environment)?;
         layers.add_flags(flags);
         layers.follow_economy();
-        let config = settings::build(layers)?;
+        let mut config = settings::build(layers)?;
+        let translations =
+            Some(Path::new(&config.site.translations)).filter(|folder| !folder.as_os_str().is_empty());
+        let languages = Languages::read(translations);
+        let languages =
+            languages.and_then(|languages| languages.demand(&config.rules.site.language).map(|()| languages));
+        config.languages = languages.map_err(|error| WrongUse::new(error.to_string()))?;
         let accounts = &config.rules.accounts;
         let has_question = !accounts.signup_question.is_empty();
         for (is_contradiction, name, expected) in [
@@ -216,6 +225,7 @@ impl Config {
         layers.follow_economy();
         // They were read before.
         let Ok(mut config) = settings::build(layers) else { return self };
+        config.languages = self.languages;
         if stored == Economy::Lamer {
             config.rules.karma.economy = Economy::LamerOfStore;
         }
@@ -255,7 +265,7 @@ impl Config {
 
     /// The settings that the pages and calls of the site depend on.
     pub fn web_settings(&self) -> tidings_web::settings::Settings {
-        let Site { name, url, description, contact } = self.site.clone();
+        let Site { name, url, description, contact, translations: _ } = self.site.clone();
         tidings_web::settings::Settings {
             site: tidings_web::settings::SiteSettings {
                 name,
@@ -263,6 +273,7 @@ impl Config {
                 description,
                 contact: contact.0,
                 old_hosts: self.server.old_hosts.iter().map(|HostName(name)| name.clone()).collect(),
+                languages: self.languages.clone(),
             },
             trusted_proxies: self.web.trusted_proxies.clone(),
             vote_origins: self.sites.vote_origins.clone(),
@@ -295,14 +306,13 @@ impl Config {
     /// The search as the server needs to know it.
     pub fn search_settings(&self) -> SearchSettings {
         let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-        let SearchLanguage(language) = self.search.language;
         SearchSettings {
             is_on: self.search.enabled,
             folder: match &*self.search.folder {
                 "" => self.server.store.search_folder(),
                 folder => Some(folder.into()),
             },
-            language,
+            language: self.search.language.on(&self.rules.site.language),
             threads: match usize::try_from(self.search.threads) {
                 Ok(threads) if threads > 0 => threads,
                 _ => half,

@@ -94,6 +94,7 @@ impl Mailer {
             .from(self.from.clone())
             .to(Mailbox::new(None, outgoing(to)?))
             .raw_header(subject_header(subject))
+            .raw_header(header("Content-Language", tidings_language::tag().to_string()))
             .header(ContentType::TEXT_PLAIN))
     }
 

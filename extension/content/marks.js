@@ -8,10 +8,11 @@
   /** How long to wait after a change of the page before looking for new results. */
   const DELAY_MILLISECONDS = 100;
 
+  /** For each score, the icon, and the messages of its label and its meaning. */
   const KINDS = {
-    Good: { icon: "good", label: "Good site", meaning: "Your community trusts" },
-    Controversial: { icon: "controversial", label: "Controversial site", meaning: "Your community is divided on" },
-    Bad: { icon: "bad", label: "Bad site", meaning: "Your community distrusts" },
+    Good: { icon: "good", label: "good_site", meaning: "trusted" },
+    Controversial: { icon: "controversial", label: "controversial_site", meaning: "divided" },
+    Bad: { icon: "bad", label: "bad_site", meaning: "distrusted" },
   };
 
   /** For each link that was looked up: its address at that time, and its mark or null. */
@@ -71,9 +72,9 @@
     element.className = "tidings-mark";
     element.dataset.score = found.score;
     element.textContent = page.icons[kind.icon];
-    element.title = `${kind.meaning} ${found.host}`;
+    element.title = chrome.i18n.getMessage(kind.meaning, found.host);
     element.setAttribute("role", "img");
-    element.setAttribute("aria-label", kind.label);
+    element.setAttribute("aria-label", chrome.i18n.getMessage(kind.label));
     title.prepend(element);
     seen.set(link, { href, mark: element });
   }

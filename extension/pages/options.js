@@ -5,6 +5,8 @@ import { parseIcon, parseServer, permissionFor, readSettings, validSettings } fr
 
 const ICONS = ["good", "controversial", "bad"];
 
+const text = (name) => chrome.i18n.getMessage(name);
+
 const element = (id) => document.getElementById(id);
 let saved = await readSettings(chrome.storage.local);
 
@@ -27,12 +29,12 @@ async function save() {
   const server = typed === "" ? "" : parseServer(typed);
   showServerError("");
   if (server === null) {
-    showServerError("Enter a server address, such as https://tidings.example.");
+    showServerError(text("error_address"));
     return;
   }
   // This must come before any other `await`: browsers only accept the request in response to a click.
   if (server !== "" && !(await requestPermission(server))) {
-    showServerError("Not saved. The extension needs access to this server. Choose Save again and allow it.");
+    showServerError(text("error_permission"));
     return;
   }
   const settings = validSettings({
@@ -44,7 +46,7 @@ async function save() {
   await removeOldPermission(saved.server, settings.server);
   saved = settings;
   show(saved);
-  showStatus("Saved. Reload any open result pages to see the changes.");
+  showStatus(text("saved"));
 }
 
 async function reset() {
@@ -54,7 +56,7 @@ async function reset() {
   await removeOldPermission(saved.server, settings.server);
   saved = settings;
   show(saved);
-  showStatus("All options are back to their defaults.");
+  showStatus(text("was_reset"));
 }
 
 async function requestPermission(server) {
@@ -83,7 +85,7 @@ function showServerError(message) {
   }
 }
 
-function showStatus(text) {
-  element("said").textContent = text;
+function showStatus(message) {
+  element("said").textContent = message;
   element("said").hidden = false;
 }

@@ -3,28 +3,16 @@
 import { hostOf } from "../worker/hosts.js";
 import { readSettings } from "../worker/settings.js";
 
+/** The messages about the scores. */
 const SCORES = {
-  Good: "Good site",
-  Bad: "Bad site",
-  Controversial: "Controversial site",
-  NoScore: "Not enough votes yet",
+  Good: "good_site",
+  Bad: "bad_site",
+  Controversial: "controversial_site",
+  NoScore: "not_enough_votes",
 };
 const ICONS = { Good: "good", Bad: "bad", Controversial: "controversial" };
 
-/** By the codes of `ServerError` (worker/server.js). */
-const ERRORS = {
-  no_server: "You haven't chosen a server yet. Choose one in the options.",
-  banned: "You are banned from voting on this server.",
-  voting_disabled: "Voting is turned off on this server. Try again later.",
-  too_many_votes:
-    "You have reached today's limit for votes on new sites, or your network has reached its limit for this site. Try again tomorrow. You can still change your existing votes.",
-  too_many_voters: "Your network has reached today's limit for new voters. Try again tomorrow.",
-  unavailable: "The server can't answer right now. Try again later.",
-  invalid: "The server doesn't accept votes on this site.",
-  unreachable: "Can't reach the server. Check your connection and the server address in the options.",
-  bad_response: "The server sent an unexpected response. Check the server address in the options.",
-};
-
+const text = (name) => chrome.i18n.getMessage(name);
 const element = (id) => document.getElementById(id);
 const buttons = [...element("votes").querySelectorAll("button")];
 
@@ -33,10 +21,10 @@ const host = hostOf(tab?.url ?? "");
 const settings = await readSettings(chrome.storage.local);
 
 if (host === null) {
-  showError("You can't vote on this page. Go to a web site and try again.");
+  showError("no_site");
 } else if (settings.server === "") {
   element("host").textContent = host;
-  showError(ERRORS.no_server);
+  showError("no_server");
 } else {
   element("host").textContent = host;
   element("more").href = `${settings.server}/site/${encodeURIComponent(host)}`;
@@ -69,7 +57,7 @@ async function vote(value) {
     // The button that had the focus is now hidden.
     buttons[0].focus();
   }
-  element("said").textContent = value === 0 ? "Your vote has been taken back." : "Your vote has been counted. Thank you.";
+  element("said").textContent = text(value === 0 ? "vote_taken_back" : "vote_counted");
   element("said").hidden = false;
   const site = await send({ type: "site", host });
   if (site !== null) {
@@ -79,7 +67,7 @@ async function vote(value) {
 
 function showScore(score) {
   const icon = ICONS[score] === undefined ? "" : `${settings.icons[ICONS[score]]} `;
-  element("score").textContent = icon + SCORES[score];
+  element("score").textContent = icon + text(SCORES[score]);
   element("score").dataset.score = score;
   element("score").hidden = false;
 }
@@ -98,14 +86,15 @@ function showVote(value) {
 async function send(message) {
   const answer = await chrome.runtime.sendMessage(message).catch(() => undefined);
   if (answer === undefined || answer.error !== undefined) {
-    showError(ERRORS[answer?.error] ?? ERRORS.bad_response);
+    showError(answer?.error);
     return null;
   }
   element("failed").hidden = true;
   return answer;
 }
 
-function showError(text) {
-  element("failed").textContent = text;
+/** Shows the message for a code: one of `ServerError` (worker/server.js), or `no_site`. */
+function showError(code) {
+  element("failed").textContent = text(`error_${code}`) || text("error_bad_response");
   element("failed").hidden = false;
 }

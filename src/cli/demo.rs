@@ -11,6 +11,7 @@ use clap::Args;
 use login_links::LoginLinks;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use tidings_language::speak;
 use tidings_web::App;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
@@ -25,6 +26,9 @@ pub struct DemoCommand {
     /// Listen on this address and port [default: a free port of 127.0.0.1].
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
+    /// Show the pages in this language: en, de, es, fr, it or ja. What people wrote stays English.
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<String>,
     /// Every command has these; the demo has no use for them.
     #[arg(long, hide = true)]
     config: Option<PathBuf>,
@@ -46,10 +50,13 @@ impl DemoCommand {
         let stop = serve::stop_signal()?;
         let folder =
             tempfile::Builder::new().prefix("tidings-demo-").tempdir().context("cannot create a folder")?;
-        let settings = settings(folder.path(), with_port(self.listen)?);
+        let mut settings = settings(folder.path(), with_port(self.listen)?);
+        settings.extend(self.language.map(|language| ("TIDINGS_SITE__LANGUAGE".to_owned(), language)));
         let flags = CommandLineSettings::default();
         let load = || Config::load(None, settings.iter().cloned(), &flags);
         let config = load()?;
+        // Messages to people are made in it.
+        speak(config.languages.speakable(&config.rules.site.language));
         // Nobody needs a log of what generated people do.
         let now = now();
         let making = community::make(&config, now).with_subscriber(NoSubscriber::default());

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 use tidings_domain::supervision::FAILED;
 use tidings_keyspace::OpenError;
+use tidings_web::error::in_english;
 use tokio::runtime::Runtime;
 
 const GOOD: i32 = 0;
@@ -62,7 +63,7 @@ pub fn of_outcome(outcome: thread::Result<anyhow::Result<()>>) -> (i32, Option<S
 /// An error with its causes, except for causes that it has told itself.
 fn message_of(error: &anyhow::Error) -> String {
     let mut message = String::new();
-    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+    for cause in error.chain().map(in_english).filter(|cause| !cause.is_empty()) {
         if message.is_empty() {
             message = cause;
         } else if !message.contains(&cause) {

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tidings_domain::Site;
+use tidings_domain::identity::stored_texts;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::migrations::{self, UnusableStore};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_keyspace::{EngineClock, OpenError, Store, StoreOptions, without_password};
+use tidings_language::speak;
 use tidings_web::App;
 
 /// Where a command runs.
@@ -117,6 +119,9 @@ async fn open_to_import(config: &Config, filling: &Filling) -> anyhow::Result<St
 async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
     let site = site_with(&store, config, PasswordWorker::default())?;
     upgrade::bring_to_present(&site, config, EngineClock::System.now_ms()).await?;
+    // The language of messages to people.
+    let language = stored_texts(&store).await?.language(&config.rules);
+    speak(config.languages.speakable(&language));
     Ok(store)
 }
 

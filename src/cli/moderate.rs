@@ -14,7 +14,8 @@ use tidings_domain::moderation::{self, ModerationRequest, erasing};
 use tidings_domain::values::{Action, Deed, ModerationId};
 use tidings_domain::{Error, Refusal, Site, keys};
 use tidings_keyspace::{EngineClock, read};
-use tidings_web::error::{RequestError, wrong_fields};
+use tidings_language::{Message, m};
+use tidings_web::error::{RequestError, in_english, wrong_fields};
 use tidings_web::features::moderation::form::{ModerationForm, UndoForm};
 use tidings_web::mail::SendMail;
 use tidings_web::request::form::Fields;
@@ -112,7 +113,7 @@ impl ModerateCommand {
         let fields = Fields::parse(form.finish().as_bytes()).map_err(RequestError::Malformed)?;
         match (is_undo, &self.kind) {
             (true, Some(_)) => {
-                let expected = "undo takes only the number of an entry of the log";
+                let expected = m!("undo takes only the number of an entry of the log");
                 return Err(RequestError::Field { name: "kind", expected });
             }
             (true, None) => return fields.read().map(Asked::Undo),
@@ -146,19 +147,23 @@ impl ModerateCommand {
     }
 }
 
+fn is_missing(expected: &Message) -> bool {
+    expected.english == RequestError::MISSING.english
+}
+
 /// Describes an error in the fields, in the words of the command line.
 fn in_options(error: &RequestError) -> String {
     match error {
-        RequestError::Field { name: "title", expected: RequestError::MISSING } => {
+        RequestError::Field { name: "title", expected } if is_missing(expected) => {
             "edit needs --title, --topics or --url".to_owned()
         }
-        RequestError::Field { name, expected: RequestError::MISSING } => {
+        RequestError::Field { name, expected } if is_missing(expected) => {
             format!("{} is missing", option_of(name))
         }
-        RequestError::Field { name, expected } => format!("{}: {expected}", option_of(name)),
+        RequestError::Field { name, expected } => format!("{}: {}", option_of(name), expected.english),
         RequestError::Domain(wrong) => match wrong_fields(error).first() {
-            Some(field) => format!("{}: {wrong}", option_of(field)),
-            None => wrong.to_string(),
+            Some(field) => format!("{}: {}", option_of(field), in_english(&**wrong)),
+            None => in_english(&**wrong),
         },
         error => error.message_for_program(),
     }
@@ -179,6 +184,6 @@ async fn find(app: &App, name: &str) -> anyhow::Result<User> {
     let hash = app.site.store.fetch(read::hash(keys::user(id))).await.map_err(Error::from)?;
     match User::from_hash(&hash) {
         Some(user) => Ok(user.acting(&app.site.rules, app.now())),
-        None => bail!("cannot find {name:?}: {}", Refusal::NoSuchUser),
+        None => bail!("cannot find {name:?}: {}", in_english(&Refusal::NoSuchUser)),
     }
 }

@@ -64,7 +64,7 @@ async fn status(site: &Site, here: &Here) -> anyhow::Result<()> {
     let how = match state.made {
         Some(part) => format!("being made: {:.0}% done", part * 100.0),
         None if state.behind_seconds < 2 => "up to date".to_owned(),
-        None => format!("behind by {}", age(state.behind_seconds)),
+        None => format!("behind by {}", age(state.behind_seconds).in_english()),
     };
     say_state(state.documents, state.bytes, &how)
 }

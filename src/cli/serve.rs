@@ -29,8 +29,10 @@ use tidings_domain::identity::stored_texts;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::supervision::{self, Policy, panics, supervise};
 use tidings_domain::values::Economy;
+use tidings_domain::values::site_settings::SiteTexts;
 use tidings_domain::{Site, keys, migrations, sites};
 use tidings_keyspace::{EngineClock, Store, without_password};
+use tidings_search::index::Language;
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
 use tidings_web::{App, Listening};
@@ -72,7 +74,9 @@ pub async fn run(
         () = &mut stop => return Ok(()),
     };
     let store = opened.store;
-    let app = app(&config, (store.clone(), socket.address), mailer, connections)?;
+    let texts = if opened.is_awaited { SiteTexts::default() } else { stored_texts(&store).await? };
+    let search = config.search.language.on(&texts.language(&config.rules));
+    let app = app(&config, (store.clone(), socket.address), mailer, (connections, search))?;
     let economy = match opened.is_awaited {
         true => None,
         false => upgrade(&app, &config).await?,
@@ -178,7 +182,7 @@ fn app(
     config: &Config,
     (store, address): (Store, SocketAddr),
     mailer: Option<Mailer>,
-    connections: usize,
+    (connections, search): (usize, Option<Language>),
 ) -> anyhow::Result<App> {
     let site = site_with(&store, config, PasswordWorker::default())?
         .listening_on(address.ip())
@@ -186,6 +190,7 @@ fn app(
         .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
     let mut settings = config.web_settings();
     settings.transport.connections = connections;
+    settings.search.language = search;
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
     Ok(App::new(site, settings, mailer, EngineClock::System))
 }

@@ -16,6 +16,7 @@ use tidings_domain::accounts::{account, harden, login_link, people, signup};
 use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::words::counted;
 use tidings_domain::values::{NewPassword, UserId, Username};
+use tidings_web::error::in_english;
 use tidings_web::features::sessions::login_link::login_link_path;
 
 /// Manage accounts.
@@ -117,7 +118,7 @@ impl UserCommand {
         let site = &Arc::new(site.for_command());
         match self {
             Self::Add { name, .. } => {
-                let username = Username::parse(&name).map_err(|error| WrongUse::new(error.to_string()))?;
+                let username = Username::parse(&name).map_err(|error| WrongUse::new(in_english(&error)))?;
                 let Chosen { password, generated } = choose_password()?;
                 let added = signup::add_account_with_password(site, now(), &username, &password).await?;
                 say_generated(generated)?;

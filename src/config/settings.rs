@@ -23,6 +23,7 @@ use tidings_domain::values::{
     ModerationRules, OidcRules, RankingRules, RateRules, ReadingRules, RetentionRules, Rules, SiteMarkRules,
     TimelineRules, TrustRules,
 };
+use tidings_web::languages::Languages;
 
 /// One row of the table.
 #[derive(Clone, PartialEq)]
@@ -106,6 +107,7 @@ macro_rules! settings {
                     )*},)*
                     configured: layers.configured(),
                 },
+                languages: Languages::default(),
                 layers,
             })
         }
@@ -182,6 +184,8 @@ settings! {
                 "The public address, for links in mails and feeds; https makes the session cookie Secure.";
             description: String = "Links and discussion from our community", ValueKind::Line { least: 0, most: 500 },
                 "One sentence about the site, for feeds and search engines.";
+            translations: String = "", PATH,
+                "The folder with translations of your own, such as it.po; they win over those of the program; empty = none.";
             contact: Contact = "", ValueKind::Form("an e-mail address, or an http or https URL, or nothing"),
                 "An e-mail address, or the address of a page, for requests to whoever runs the site; shown on /about; empty = none.";
         }
@@ -251,8 +255,8 @@ settings! {
             enabled: bool = "true", ValueKind::Switch, "Whether people can search. If it is off, its addresses answer 404.";
             folder: String = "", PATH,
                 "The folder of the search index, which can be deleted at any time; empty = beside the store.";
-            language: SearchLanguage = "english", ValueKind::SearchLanguage,
-                "The language whose words are found in all their forms; none = exact words only.";
+            language: SearchLanguage = "site", ValueKind::SearchLanguage,
+                "The language whose words are found in all their forms; site = that of site.language; none = exact words only.";
             threads: u64 = "0", ValueKind::Whole { unit: " of threads", least: 0, most: 256 },
                 "Searches that run at the same time; 0 = half of the cores.";
         }
@@ -272,6 +276,8 @@ settings! {
         site: ReadingRules {
             readers: ValueKind::Form("everyone or members"),
                 "The people who can read the site: everyone, or only members who are logged in.";
+            language: ValueKind::Form("the name of a language, such as en, de or pt-BR"),
+                "The language of pages, mails and feeds: en, de, es, fr, it, ja, or one with a catalogue in site.translations.";
         }
         limits: LimitRules {
             account_creation_seconds: LIMIT, "One new account per address in this many seconds, unless a member has invited it; 0 = no limit.";

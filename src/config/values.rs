@@ -19,6 +19,7 @@ use tidings_domain::values::{
     SignupMode, SiteMarks, SiteReaders, TitlePrefixes,
 };
 use tidings_keyspace::flaw_of_sentinel_url;
+use tidings_language::Tag;
 use tidings_search::index::{Language, name_of};
 use url::Url;
 
@@ -78,8 +79,8 @@ impl ValueKind {
                 (*expected).to_owned()
             }
             Self::SearchLanguage => format!(
-                "{} or none",
-                SearchLanguage::LANGUAGES.map(|language| name_of(Some(language))).join(", ")
+                "site, {} or none",
+                SearchLanguage::LANGUAGES.map(|(language, _)| name_of(Some(language))).join(", ")
             ),
             Self::Words(what, most) => format!("{what} with commas between them, at most {most} characters"),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
@@ -194,6 +195,7 @@ read_from_text! {
     JobsTopic: |text, _| Self::parse(text);
     SignupMode: |text, _| Self::parse(text);
     SiteReaders: |text, _| Self::parse(text);
+    Tag: |text, _| Self::parse(text);
     Economy: |text, _| Self::parse(text);
     SiteMarks: |text, _| text.parse().ok();
     TitlePrefixes: |text, kind| kind.fits(text).then(|| Self::parse(text));
@@ -285,28 +287,63 @@ impl FromText for Contact {
     }
 }
 
-/// The language of searches; `None` finds words as they are.
+/// The language of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SearchLanguage(pub Option<Language>);
+pub enum SearchLanguage {
+    /// That of the site.
+    Site,
+    /// A language; `None` finds words as they are.
+    Of(Option<Language>),
+}
 
 impl SearchLanguage {
-    /// All languages, in the order of their names.
-    const LANGUAGES: [Language; 18] = {
+    /// All languages with their tags, in the order of their names.
+    const LANGUAGES: [(Language, &str); 18] = {
         use Language::{
             Arabic, Danish, Dutch, English, Finnish, French, German, Greek, Hungarian, Italian, Norwegian,
             Portuguese, Romanian, Russian, Spanish, Swedish, Tamil, Turkish,
         };
         [
-            Arabic, Danish, Dutch, English, Finnish, French, German, Greek, Hungarian, Italian, Norwegian,
-            Portuguese, Romanian, Russian, Spanish, Swedish, Tamil, Turkish,
+            (Arabic, "ar"),
+            (Danish, "da"),
+            (Dutch, "nl"),
+            (English, "en"),
+            (Finnish, "fi"),
+            (French, "fr"),
+            (German, "de"),
+            (Greek, "el"),
+            (Hungarian, "hu"),
+            (Italian, "it"),
+            (Norwegian, "no"),
+            (Portuguese, "pt"),
+            (Romanian, "ro"),
+            (Russian, "ru"),
+            (Spanish, "es"),
+            (Swedish, "sv"),
+            (Tamil, "ta"),
+            (Turkish, "tr"),
         ]
     };
+
+    /// The language of searches on a site that speaks a language.
+    pub fn on(self, site: &Tag) -> Option<Language> {
+        match self {
+            Self::Site => {
+                let known = |name: &str| Self::LANGUAGES.into_iter().find(|(_, tag)| *tag == name);
+                site.wider().find_map(known).map(|(language, _)| language)
+            }
+            Self::Of(language) => language,
+        }
+    }
 }
 
 impl FromText for SearchLanguage {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let known = Self::LANGUAGES.into_iter().map(Some).chain([None]);
-        known.map(Self).find(|Self(language)| name_of(*language) == text)
+        let mut known = Self::LANGUAGES.into_iter().map(|(language, _)| Some(language)).chain([None]);
+        match text {
+            "site" => Some(Self::Site),
+            text => known.find(|language| name_of(*language) == text).map(Self::Of),
+        }
     }
 }
 

@@ -117,14 +117,14 @@ impl Status {
     fn mails(&self) -> Option<String> {
         let waiting = self.mails_waiting?;
         let oldest = self.mails_oldest_seconds.filter(|_| waiting > 0);
-        let oldest = oldest.map(|seconds| format!(", the oldest for {}", age(seconds)));
+        let oldest = oldest.map(|seconds| format!(", the oldest for {}", age(seconds).in_english()));
         Some(format!("{} waiting{}", grouped(waiting), oldest.unwrap_or_default()))
     }
 
     /// The status on one screen, at this time.
     pub fn screen(&self, now: Timestamp) -> String {
         let running = match self.uptime_seconds {
-            Some(seconds) => format!("running for {}", age(seconds)),
+            Some(seconds) => format!("running for {}", age(seconds).in_english()),
             None if self.store.starts_with("redis") => {
                 "no running server was found (with Redis it needs server.control)".to_owned()
             }
@@ -165,7 +165,9 @@ fn with_cause(state: &str, cause: Option<&str>) -> String {
 /// A time of a status, for people: "22 Nov 2026, 03:00 UTC, 5 hours ago".
 fn with_age(time: &str, now: Timestamp) -> String {
     match parse_moment(time) {
-        Ok(then) => format!("{}, {} ago", to_the_minute(then), age(now.seconds_since(then))),
+        Ok(then) => {
+            format!("{}, {} ago", to_the_minute(then).in_english(), age(now.seconds_since(then)).in_english())
+        }
         Err(_) => time.to_owned(),
     }
 }

@@ -305,6 +305,11 @@ const PAGES: [(Viewer, &str); 3] = [
 impl Showcase {
     /// Starts the site. Mail is on, so that every form is shown.
     pub async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The same with more settings.
+    pub async fn with(more: &[(&str, &str)]) -> Self {
         let settings = [
             ("search.enabled", "true"),
             ("web.gravatars", "false"),
@@ -315,7 +320,7 @@ impl Showcase {
             ("karma.downvote_minimum", "0"),
             ("karma.new_topic_minimum", "0"),
         ];
-        let server = Server::start(Engine::Memory, &settings).await;
+        let server = Server::start(Engine::Memory, &[&settings, more].concat()).await;
         let administrator = server.register("harbourmaster").await;
         let opened = server.now();
         let mut authors = Vec::new();

@@ -152,6 +152,7 @@ mod timelines_pages;
 mod titles;
 mod top;
 mod topics;
+mod translations;
 mod transport;
 mod trust;
 mod two_factor;

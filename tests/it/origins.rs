@@ -45,7 +45,7 @@ fn is_refused(answer: &HttpResponse, path: &str) -> bool {
     if refused && path.starts_with("/api/") {
         let answer = answer.json();
         assert_eq!(answer["status"], "err", "{path}");
-        assert_eq!(answer.as_object().unwrap().len(), 2, "{path}");
+        assert_eq!(answer.as_object().unwrap().len(), 3, "{path}");
     } else if refused {
         error_message(answer, StatusCode::FORBIDDEN);
     }

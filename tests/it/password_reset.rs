@@ -12,6 +12,7 @@ use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
+use tidings_web::error::in_english;
 
 const SITE: &str = "https://news.example.com";
 const NEW_PASSWORD: &str = "battery staple";
@@ -47,7 +48,7 @@ async fn use_link(server: &Server, token: &str) -> Result<(), String> {
     set_new_password(&server.app.site, server.app.now(), token, &password)
         .await
         .map(drop)
-        .map_err(|error| error.to_string())
+        .map_err(|error| in_english(&error))
 }
 
 async fn count_links(server: &Server) -> usize {

@@ -60,7 +60,7 @@ const WINGS: [&str; 14] = [
 ];
 /// The layers of the web crate, the lowest first: a file imports none of a later layer.
 const WEB_LAYERS: [&[&str]; 6] = [
-    &["error", "limits", "mail", "route", "settings", "site_lists"],
+    &["error", "languages", "limits", "mail", "route", "settings", "site_lists"],
     &["server"],
     &["request"],
     &["markup"],
@@ -580,6 +580,7 @@ fn table_of_metrics() -> String {
 fn table_of_conditions() -> String {
     let mut table = "| condition | severity | meaning | what to do |\n| --- | --- | --- | --- |\n".to_owned();
     for Kind { name, severity, meaning, what_to_do, .. } in &KINDS {
+        let [meaning, what_to_do] = [meaning, what_to_do].map(|text| text.english);
         writeln!(table, "| `{name}` | {} | {meaning} | {what_to_do} |", severity.name()).unwrap();
     }
     table
@@ -593,7 +594,8 @@ fn alerts_of_conditions() -> String {
         let alert = words.collect::<String>();
         let severity = severity.name();
         let patience = if severity == "page" { "1m" } else { "5m" };
-        let description = what_to_do.replace('\'', "''");
+        let meaning = meaning.english;
+        let description = what_to_do.english.replace('\'', "''");
         write!(
             rules,
             r#"      - alert: Tidings{alert}
@@ -632,7 +634,7 @@ fn table_of_retention() -> String {
         let Class { name, kept } = class;
         let mut keys: Vec<String> = class.families().map(|family| format!("`{}`", family.name)).collect();
         keys.sort_unstable();
-        writeln!(table, "| {name} | {} | {} |", kept.in_general(), keys.join(", ")).unwrap();
+        writeln!(table, "| {} | {} | {} |", name.english, kept.in_general(), keys.join(", ")).unwrap();
     }
     table
 }

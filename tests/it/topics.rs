@@ -11,6 +11,7 @@ use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::store_check::{Part, StoreReport, Totals};
 use tidings_domain::values::{Timestamp, Topic};
 use tidings_keyspace::{Expiry, read};
+use tidings_web::error::in_english;
 
 use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
@@ -407,7 +408,7 @@ async fn an_interrupted_move_is_finished_by_asking_again(server: Server) {
     ] {
         let moved =
             topic_moves::move_topic(site, Timestamp(START), &admin, kind, &topic(from), &topic(to)).await;
-        assert!(moved.unwrap_err().to_string().contains("topic \"old\" is still being moved to \"new\""));
+        assert!(in_english(&moved.unwrap_err()).contains("topic \"old\" is still being moved to \"new\""));
     }
     let unfinished = page(&alice, "/topics").await;
     assert!(unfinished.content().contains("old to new"));

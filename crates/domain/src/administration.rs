@@ -12,9 +12,10 @@ use crate::audit::AUDIT;
 use crate::identity::{Identity, LINKS, LOGO, stored_picture};
 use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
-use crate::values::{Action, Logo, SitePart, Timestamp, UserId};
+use crate::values::{Action, Logo, SitePart, SiteReaders, Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
 use tidings_keyspace::{Batch, read};
+use tidings_language::t;
 
 /// Refuses everyone who is not an administrator.
 fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
@@ -56,7 +57,11 @@ pub async fn change_identity(
             }
         }
         if others_read {
-            let line = (Action::SetReaders, SitePart::Readers, format!("now: {readers}"));
+            let now_read = match readers {
+                SiteReaders::Everyone => t!("now: everyone"),
+                SiteReaders::Members => t!("now: members"),
+            };
+            let line = (Action::SetReaders, SitePart::Readers, now_read.to_owned());
             log(site, &mut batch, (now, viewer.id), line).await?;
         }
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())

@@ -9,6 +9,7 @@ use crate::accounts::seen::{ProfileTexts, ShownIn};
 use crate::accounts::users::User;
 use crate::articles::stories::StoredStory;
 use crate::comments::comment::{self, Comment, StoredComment};
+use crate::error::NothingToDo;
 use crate::jobs::Job;
 use crate::news::item::News;
 use crate::post_state::Moderated;
@@ -22,6 +23,7 @@ use crate::values::{
 };
 use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Hash, read};
+use tidings_language::t;
 
 /// The characters of a text that a message to its author repeats.
 const EXCERPT: usize = 60;
@@ -71,7 +73,7 @@ impl Contribution {
             | Thing::Message(_)
             | Thing::Rule(_)
             | Thing::Origin(_)
-            | Thing::Site(_) => Err(Refusal::CannotBeFlagged(thing.kind()).into()),
+            | Thing::Site(_) => Err(Refusal::CannotBeFlagged(thing.clone()).into()),
         }
     }
 
@@ -109,21 +111,7 @@ impl Contribution {
     pub(crate) fn demand_held(&self) -> Result<(), Refusal> {
         match self.withheld().is_some_and(Withheld::is_held) {
             true => Ok(()),
-            false => Err(Refusal::NothingToModerate("this is not waiting for approval")),
-        }
-    }
-
-    /// Its name in a message to its author, as in `story “A title” (/news/7)`. [`story_of_comment_in`]
-    /// reads it.
-    pub(crate) fn called(&self) -> String {
-        match self {
-            Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
-            Self::Comment(stored) => {
-                let place = erasing::place_of_comment(stored.comment.address());
-                format!("comment “{}” ({place})", excerpt(&stored.comment.body))
-            }
-            Self::Tweet(tweet) => format!("post “{}” (/tweet/{})", excerpt(&tweet.text), tweet.id),
-            Self::Profile(_) => "profile".to_owned(),
+            false => Err(Refusal::NothingToModerate(NothingToDo::NotHeld)),
         }
     }
 
@@ -144,7 +132,7 @@ impl Contribution {
                     && let Some(tweet) = read_announcement(site, story).await?
                     && tweet.state().is_listed()
                 {
-                    let reason = state.reason().unwrap_or("its story was merged into another");
+                    let reason = state.reason().unwrap_or(t!("its story was merged into another"));
                     let mut removed = Tweet::clone(&tweet);
                     removed.remove(line, Withheld::Removed(reason.into()));
                     tweets::change(batch, &tweet, &removed);
@@ -163,7 +151,7 @@ impl Contribution {
                 removed.remove(line, state);
                 tweets::change(batch, tweet, &removed);
             }
-            Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
+            Self::Profile(user) => return Err(cannot_be_flagged(user).into()),
         }
         Ok(())
     }
@@ -174,7 +162,7 @@ impl Contribution {
     /// [`Refusal::NothingToModerate`] if it is not removed, or was rejected before anybody saw it.
     pub(crate) fn removal(&self) -> Result<&RemovedBy, Refusal> {
         if !self.withheld().is_some_and(Withheld::is_removed) {
-            return Err(Refusal::NothingToModerate("this has not been removed"));
+            return Err(Refusal::NothingToModerate(NothingToDo::NotRemoved));
         }
         let removed = match self {
             Self::Story(story) => story.removed.as_deref(),
@@ -182,7 +170,7 @@ impl Contribution {
             Self::Tweet(tweet) => tweet.removed.as_deref(),
             Self::Profile(_) => None,
         };
-        let rejected = "this was rejected before anyone saw it. Undo the rejection instead";
+        let rejected = NothingToDo::RejectedUnseen;
         removed.ok_or(Refusal::NothingToModerate(rejected))
     }
 
@@ -214,7 +202,7 @@ impl Contribution {
                 None
             }
             Self::Tweet(tweet) => Some(AsRead::clone(tweet)),
-            Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
+            Self::Profile(user) => return Err(cannot_be_flagged(user).into()),
         };
         let Some(tweet) = tweet else { return Ok(None) };
         let mut after = Tweet::clone(&tweet);
@@ -308,6 +296,11 @@ async fn read_person(site: &Site, name: &str) -> Result<User, Error> {
     Ok(User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?)
 }
 
+/// That a profile takes part in nothing that is for posts alone.
+fn cannot_be_flagged(person: &User) -> Refusal {
+    Refusal::CannotBeFlagged(Thing::User(person.username.as_str().into()))
+}
+
 /// The beginning of a text, in one line.
 pub(crate) fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -317,11 +310,16 @@ pub(crate) fn excerpt(text: &str) -> String {
     }
 }
 
-/// The story of the comment that a message to its author is about.
+/// The story of the comment that a message to its author is about, in any language: behind the headline, it names first the
+/// place of the comment, after some quoted words of it. That a comment was edited is told without its story: the reason
+/// follows the place.
 pub(crate) fn story_of_comment_in(message: &str) -> Option<NewsId> {
-    let (_, comment) = message.split_once("\n\nYour comment “")?;
-    let (_, place) = comment.split_once("” (/comment/")?;
-    place.split_once('/')?.0.parse().ok()
+    let (_, told) = message.split_once("\n\n")?;
+    let (before, place) = told.split_once("(/comment/")?;
+    let is_quoted = before.trim_end().ends_with(['”', '“', '’', '"', '»', '«', '」']);
+    let (place, after) = place.split_once(')')?;
+    let id = place.split_once('/')?.0.parse().ok()?;
+    (is_quoted && !before.contains("(/news/") && !after.starts_with(':')).then_some(id)
 }
 
 /// The beginning of a text that is too long for the queue.
@@ -360,6 +358,15 @@ mod tests {
             story("“A title”: your story was removed\n\nYour story “A title” (/news/7) was removed: spam"),
             None
         );
+        assert_eq!(
+            story("“A title”: your story\n\nYour story “A title” (/news/8): see “x” (/comment/7/3)"),
+            None
+        );
+        let edited =
+            "Your comment was edited\n\nA moderator has edited your comment “x” (/comment/7/3): a typo";
+        assert_eq!(story(edited), None);
+        assert_eq!(story("A moderator warned you\n\nA moderator has warned you: see (/comment/7/3)"), None);
+        assert_eq!(story("Dein Kommentar\n\nDein Kommentar „x“ (/comment/7/3) wurde entfernt"), Some(7));
         assert_eq!(story("Your comment “x” (/comment/7/3)"), None);
     }
 

@@ -58,7 +58,7 @@ pub async fn flag(
     actor.user.demand_may_post(now)?;
     let rules = &site.rules.moderation;
     if !FlagReason::of(thing).contains(&flagging.reason) {
-        return Err(Refusal::ReasonDoesNotFit { reason: flagging.reason.name(), kind: thing.kind() }.into());
+        return Err(Refusal::ReasonDoesNotFit { reason: flagging.reason, thing: thing.clone() }.into());
     }
     if flagging.reason == FlagReason::Duplicate {
         demand_other_story(site, actor.user, thing, &flagging.note).await?;

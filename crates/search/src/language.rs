@@ -7,6 +7,7 @@ use crate::index::Kind;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use strum::{EnumString, IntoStaticStr};
+use tidings_language::{Message, m};
 use tidings_text::words::asked;
 
 /// The longest search, in characters.
@@ -26,12 +27,11 @@ const DAY: i64 = 86_400;
 
 /// Too much was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum TooLong {
-    /// Too many characters.
-    #[error("A search has at most {MAX_CHARACTERS} characters.")]
+    /// More than [`MAX_CHARACTERS`].
     Characters,
-    /// Too many terms.
-    #[error("A search has at most {MAX_TERMS} terms.")]
+    /// More than [`MAX_TERMS`].
     Terms,
 }
 
@@ -50,7 +50,7 @@ pub struct Ignored {
     /// The part, as it was typed.
     pub part: String,
     /// Why, as the rest of a sentence.
-    pub why: &'static str,
+    pub why: &'static Message,
 }
 
 /// A term of a search.
@@ -218,14 +218,14 @@ impl Search {
             if matches!(term, Ok(Term { what: What::Prefix(_), .. })) {
                 prefixes += 1;
                 if prefixes > MAX_PREFIXES {
-                    term = Err("at most eight words can have a star");
+                    term = Err(m!("at most eight words can have a star"));
                 }
             }
             if let Ok(found) = &term {
                 words += found.words().len();
                 if words > MAX_WORDS {
                     words -= found.words().len();
-                    term = Err("a search has at most 24 words");
+                    term = Err(m!("a search has at most 24 words"));
                 }
             }
             follows_term = term.is_ok();
@@ -318,7 +318,7 @@ fn parts(typed: &str) -> Vec<&str> {
 }
 
 /// One term, or why it is left out.
-fn term(part: &str, now: i64) -> Result<Term, &'static str> {
+fn term(part: &str, now: i64) -> Result<Term, &'static Message> {
     let (is_excluded, rest) = match part.strip_prefix('-') {
         Some(rest) if !rest.is_empty() => (true, rest),
         _ => (false, part),
@@ -331,7 +331,7 @@ fn term(part: &str, now: i64) -> Result<Term, &'static str> {
 }
 
 /// A term with a field; `None` if it has none.
-fn field(text: &str, now: i64) -> Result<Option<(&'static str, &str, What)>, &'static str> {
+fn field(text: &str, now: i64) -> Result<Option<(&'static str, &str, What)>, &'static Message> {
     let Some((name, value)) = text.split_once(':') else { return Ok(None) };
     // Phones write the first letter large.
     let name = name.to_ascii_lowercase();
@@ -343,25 +343,25 @@ fn field(text: &str, now: i64) -> Result<Option<(&'static str, &str, What)>, &'s
     let (field, what) = match &*name {
         "title" => ("title", What::Title(some_words(value)?)),
         "by" | "author" => {
-            ("by", What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?))
+            ("by", What::By(named(unquoted.trim_start_matches('@'), m!("a username is missing"))?))
         }
-        "site" => ("site", What::Site(named(host(&lowercase), "a host is missing")?)),
-        "topic" | "tag" => ("topic", What::Topic(named(&lowercase, "a topic is missing")?)),
-        "votes" => ("votes", What::Votes(Bounds::parse(value).ok_or("a number is missing")?)),
-        "comments" => ("comments", What::Comments(Bounds::parse(value).ok_or("a number is missing")?)),
+        "site" => ("site", What::Site(named(host(&lowercase), m!("a host is missing"))?)),
+        "topic" | "tag" => ("topic", What::Topic(named(&lowercase, m!("a topic is missing"))?)),
+        "votes" => ("votes", What::Votes(Bounds::parse(value).ok_or(m!("a number is missing"))?)),
+        "comments" => ("comments", What::Comments(Bounds::parse(value).ok_or(m!("a number is missing"))?)),
         "after" => ("after", What::Time(Bounds::from(start_of(value).ok_or(NO_DATE)?))),
         "before" => ("before", What::Time(Bounds::until(start_of(value).ok_or(NO_DATE)?.saturating_sub(1)))),
-        "age" => ("age", What::Time(age(value, now).ok_or("an age is missing, such as <7d")?)),
-        "is" => ("is", What::Is(lowercase.parse().map_err(|_| "it is text, link, ask or show")?)),
+        "age" => ("age", What::Time(age(value, now).ok_or(m!("an age is missing, such as <7d"))?)),
+        "is" => ("is", What::Is(lowercase.parse().map_err(|_| m!("it is text, link, ask or show"))?)),
         _ => return Ok(None),
     };
     Ok(Some((field, value, what)))
 }
 
-const NO_DATE: &str = "a date is missing, such as 2026-01-31, 2026-01 or 2026";
+const NO_DATE: &Message = m!("a date is missing, such as 2026-01-31, 2026-01 or 2026");
 
 /// A term without a field.
-fn plain(text: &str) -> Result<What, &'static str> {
+fn plain(text: &str) -> Result<What, &'static Message> {
     if let Some(phrase) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         return Ok(What::Phrase(some_words(phrase)?));
     }
@@ -369,7 +369,7 @@ fn plain(text: &str) -> Result<What, &'static str> {
         let mut words = asked(prefix);
         if let (Some(word), true) = (words.pop(), words.is_empty()) {
             if word.chars().count() < MIN_PREFIX {
-                return Err("a star needs at least three letters before it");
+                return Err(m!("a star needs at least three letters before it"));
             }
             return Ok(What::Prefix(word));
         }
@@ -377,12 +377,12 @@ fn plain(text: &str) -> Result<What, &'static str> {
     some_words(text).map(What::Words)
 }
 
-fn some_words(text: &str) -> Result<Vec<String>, &'static str> {
+fn some_words(text: &str) -> Result<Vec<String>, &'static Message> {
     let words = asked(text);
-    if words.is_empty() { Err("there is no word in it") } else { Ok(words) }
+    if words.is_empty() { Err(m!("there is no word in it")) } else { Ok(words) }
 }
 
-fn named(text: &str, missing: &'static str) -> Result<String, &'static str> {
+fn named(text: &str, missing: &'static Message) -> Result<String, &'static Message> {
     if text.is_empty() { Err(missing) } else { Ok(text.to_owned()) }
 }
 

@@ -65,7 +65,8 @@ pub fn refused(answer: Value) -> String {
     assert_eq!(answer["status"], "err", "{answer}");
     // A refused vote comes with the votes as they are, and some refusals with the page that explains them.
     let others = answer.as_object().unwrap().keys().filter(|name| !["votes", "about"].contains(&&***name));
-    assert_eq!(others.count(), 2, "{answer}");
+    assert_eq!(others.count(), 3, "{answer}");
+    assert!(answer["message"].as_str().is_some_and(|message| !message.is_empty()), "{answer}");
     let error = answer["error"].as_str().unwrap();
     assert!(!error.is_empty());
     error.to_owned()

@@ -4,19 +4,26 @@
 //! JSON for programs (below `/api/`; for browser extensions in the form of `reputation.rs`) and into
 //! a page elsewhere.
 
+mod english;
+pub mod inputs;
+mod malformed;
 mod other_servers;
+pub mod refusals;
+mod statuses;
 
+pub use self::english::in_english;
+pub use self::malformed::Malformed;
 pub use self::other_servers::{ProviderError, TitleError};
 
-use crate::limits::MAX_FIELDS;
+use self::statuses::status_of;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::values::{ModerationId, NotAHook, OriginKind, Timestamp, VoteState};
 use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
+use tidings_language::{Message, Phrase, m, p, t};
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -28,7 +35,7 @@ pub enum RequestError {
         /// The field.
         name: &'static str,
         /// The requirement that it does not meet.
-        expected: &'static str,
+        expected: &'static Message,
     },
     /// Fields of a form, each with what is wrong with it: all are told at once.
     Fields(Arc<[(&'static str, String)]>),
@@ -83,35 +90,6 @@ pub enum RequestError {
     UnsureTimeout,
     /// A handler panicked.
     Panic,
-}
-
-/// Why a body is not a valid form.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    /// A name or a value is not UTF-8 after decoding.
-    #[error("the fields are not UTF-8")]
-    NotUtf8,
-    /// The field appears more than once.
-    #[error("the field {0:?} appears more than once")]
-    Repeated(String),
-    /// The field's name has brackets.
-    #[error("the field {0:?} has brackets in its name, which are not allowed")]
-    Array(String),
-    /// The form has more fields than any form of the site.
-    #[error("there are more than {MAX_FIELDS} fields")]
-    TooManyFields,
-    /// The content type is not that of a form.
-    #[error("the body must be application/x-www-form-urlencoded")]
-    NotAForm,
-    /// The body is not a form with files, as it must be.
-    #[error("the body must be multipart/form-data")]
-    NotMultipart,
-    /// The body does not come whole, or not as HTTP says.
-    #[error("the body of the request cannot be read")]
-    Unreadable,
-    /// The body is not JSON, as it must be.
-    #[error("the body is not JSON: {0}")]
-    NotJson(String),
 }
 
 impl From<ProviderError> for RequestError {
@@ -225,34 +203,46 @@ const fn is_of_whole_store(error: &KeyspaceError) -> bool {
     matches!(error, KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_))
 }
 
-/// The status and the message of a failure of the domain.
-fn told_of_domain(error: &Error) -> (StatusCode, Cow<'static, str>) {
-    let unavailable = |message| (StatusCode::SERVICE_UNAVAILABLE, message);
+/// The sentence about a failure of the domain.
+pub fn sentence_of(error: &Error) -> Phrase<'_> {
     match error {
-        Error::Refused(refusal) => (refusal_status(refusal), refusal.to_string().into()),
-        Error::Store(KeyspaceError::Unavailable(_)) => unavailable(UNAVAILABLE.into()),
-        Error::Store(KeyspaceError::Unsure(_)) => unavailable(UNSURE.into()),
-        Error::Store(KeyspaceError::ReadOnly(cause)) => unavailable(
-            format!(
-                "the site is read only at the moment: {cause}. You can still read; try again in a few minutes"
-            )
-            .into(),
-        ),
-        Error::Store(error) if error.unreadable_key().is_some() => unavailable(UNREADABLE.into()),
-        Error::Busy => unavailable(error.to_string().into()),
-        Error::Store(_) | Error::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL.into()),
-        Error::Input(_) | Error::Url(_) | Error::Hostname(_) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, error.to_string().into())
+        Error::Input(error) => inputs::input(error),
+        Error::Url(error) => inputs::url(*error),
+        Error::Hostname(error) => inputs::hostname(error),
+        Error::Refused(error) => refusals::refusal(error),
+        Error::Busy => p!("The site is very busy. Please try again."),
+        Error::Store(error) => sentence_of_store(error),
+        Error::Internal(_) => p!("Something went wrong on our side."),
+    }
+}
+
+fn sentence_of_store(error: &KeyspaceError) -> Phrase<'_> {
+    match error {
+        KeyspaceError::Unavailable(_) => {
+            p!("The site cannot reach its database at the moment. Please try again in a minute.")
         }
+        KeyspaceError::ReadOnly(cause) => p!(
+            "The site is read only at the moment: {cause}. You can still read; try again in a few minutes.",
+            cause
+        ),
+        KeyspaceError::Unsure(_) => p!(
+            "The database did not confirm this in time, so it isn't clear whether it was saved. Please try \
+             again."
+        ),
+        error if error.unreadable_key().is_some() => {
+            p!("This cannot be read at the moment, because its stored data is damaged. The rest of the site \
+             still works.")
+        }
+        _ => p!("Something went wrong on our side."),
     }
 }
 
 impl RequestError {
     /// The requirement for a field that is missing.
-    pub const MISSING: &'static str = "it is missing";
+    pub const MISSING: &Message = m!("it is missing");
 
     /// A field that is missing, or not as expected.
-    pub const fn field(name: &'static str, expected: &'static str) -> Self {
+    pub const fn field(name: &'static str, expected: &'static Message) -> Self {
         Self::Field { name, expected }
     }
 
@@ -304,74 +294,86 @@ impl RequestError {
     }
 
     /// The status of the response for a page, and the message for the user.
-    fn told(&self) -> (StatusCode, Cow<'static, str>) {
-        let (status, message) = match self {
-            Self::Domain(error) => return told_of_domain(error),
-            Self::Field { name, expected } => {
-                return (StatusCode::BAD_REQUEST, format!("the field {name} is wrong: {expected}").into());
+    fn told(&self) -> (StatusCode, Phrase<'_>) {
+        match self {
+            Self::Domain(error) => (status_of(error), sentence_of(error)),
+            Self::Field { name, expected } => (
+                StatusCode::BAD_REQUEST,
+                p!(
+                    "The field {field} is wrong: {expected}.",
+                    field = *name,
+                    expected = Phrase::new(expected)
+                ),
+            ),
+            Self::Malformed(malformed) => (StatusCode::BAD_REQUEST, malformed.sentence()),
+            Self::Title(error) => (StatusCode::UNPROCESSABLE_ENTITY, error.sentence()),
+            Self::Provider(error) => (error.status(), error.sentence()),
+            Self::UnknownUsername => (StatusCode::NOT_FOUND, p!("There is no user with this name.")),
+            Self::TooManyWrites => {
+                (StatusCode::SERVICE_UNAVAILABLE, p!("The site is very busy. Please try again."))
             }
-            Self::Malformed(malformed) => return (StatusCode::BAD_REQUEST, malformed.to_string().into()),
-            Self::Title(error) => return (StatusCode::UNPROCESSABLE_ENTITY, error.to_string().into()),
-            Self::Provider(error) => return (error.status(), error.to_string().into()),
-            Self::UnknownUsername => return (StatusCode::NOT_FOUND, Refusal::NoSuchUser.to_string().into()),
-            Self::TooManyWrites => return told_of_domain(&Error::Busy),
             Self::Fields(_) => (
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "nothing has been saved yet. Correct the fields marked below",
+                p!("Nothing has been saved yet. Correct the fields marked below."),
             ),
-            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, p!("The request is too large.")),
             Self::TooSlow => {
-                (StatusCode::REQUEST_TIMEOUT, "the request arrived too slowly. Please try again")
+                (StatusCode::REQUEST_TIMEOUT, p!("The request arrived too slowly. Please try again."))
             }
-            Self::AddressTooLong => (StatusCode::URI_TOO_LONG, "the address is too long"),
+            Self::AddressTooLong => (StatusCode::URI_TOO_LONG, p!("The address is too long.")),
             Self::HeadTooLarge => {
-                (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request headers are too large")
+                (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, p!("The request headers are too large."))
             }
-            Self::UnreadableHead => (StatusCode::BAD_REQUEST, "the request headers are not valid HTTP"),
+            Self::UnreadableHead => (StatusCode::BAD_REQUEST, p!("The request headers are not valid HTTP.")),
             Self::WrongHost => (
                 StatusCode::BAD_REQUEST,
-                "this site does not answer to the host name you used. Its operator can add host names with the \
-                 setting server.hosts",
+                p!("This site does not answer to the host name you used. Its operator can add host names \
+                     with the setting server.hosts."),
             ),
-            Self::OldHost(_) => (StatusCode::PERMANENT_REDIRECT, "this site has another address now"),
+            Self::OldHost(_) => (StatusCode::PERMANENT_REDIRECT, p!("This site has another address now.")),
             Self::TooManyStreams => (
                 StatusCode::TOO_MANY_REQUESTS,
-                "you have too many home pages open. Close one, and try again in a minute",
+                p!("You have too many home pages open. Close one, and try again in a minute."),
             ),
-            Self::NotFound => (StatusCode::NOT_FOUND, "there’s nothing here"),
+            Self::NotFound => (StatusCode::NOT_FOUND, p!("There’s nothing here.")),
             Self::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
-                "this page can’t be opened like that. Go back and use the form",
+                p!("This page can’t be opened like that. Go back and use the form."),
             ),
-            Self::LoginRequired => (StatusCode::UNAUTHORIZED, "you must be logged in"),
+            Self::LoginRequired => (StatusCode::UNAUTHORIZED, p!("You must be logged in.")),
             Self::WrongSecret => (
                 StatusCode::FORBIDDEN,
-                "this form belongs to an earlier session. Go back, reload the page and try again",
+                p!("This form belongs to an earlier session. Go back, reload the page and try again."),
             ),
             Self::CrossSite => (
                 StatusCode::FORBIDDEN,
-                "this form was sent from another site. Open the page on this site and try again",
+                p!("This form was sent from another site. Open the page on this site and try again."),
             ),
             Self::ForeignPage => (
                 StatusCode::FORBIDDEN,
-                "other web sites can't vote here. Vote with the browser extension or on this site",
+                p!("Other web sites can't vote here. Vote with the browser extension or on this site."),
             ),
             Self::TooManySearches => {
-                (StatusCode::SERVICE_UNAVAILABLE, "too many searches are running. Try again in a moment")
+                (StatusCode::SERVICE_UNAVAILABLE, p!("Too many searches are running. Try again in a moment."))
             }
             Self::SearchUnavailable => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "search doesn't work at the moment. The rest of the site does",
+                p!("Search doesn't work at the moment. The rest of the site does."),
             ),
             Self::SearchIndexDamaged => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "the search index is being made. Please try again in a minute. The rest of the site works",
+                p!("The search index is being made. Please try again in a minute. The rest of the site \
+                     works."),
             ),
-            Self::Timeout => (StatusCode::SERVICE_UNAVAILABLE, "the request took too long. Please try again"),
-            Self::UnsureTimeout => (StatusCode::SERVICE_UNAVAILABLE, UNSURE_TIMEOUT),
-            Self::Panic => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL),
-        };
-        (status, message.into())
+            Self::Timeout => {
+                (StatusCode::SERVICE_UNAVAILABLE, p!("The request took too long. Please try again."))
+            }
+            Self::UnsureTimeout => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                p!("The request took too long, so it isn't clear whether it was saved. Please try again."),
+            ),
+            Self::Panic => (StatusCode::INTERNAL_SERVER_ERROR, p!("Something went wrong on our side.")),
+        }
     }
 
     /// The status of the response for a page.
@@ -386,7 +388,16 @@ impl RequestError {
 
     /// The message for the user, as a sentence. Names of fields are for programs.
     pub fn message(&self) -> String {
-        if self.is_damage() { DAMAGED.to_owned() } else { sentence(&self.told().1) }
+        self.phrase().to_string()
+    }
+
+    /// The message for the user.
+    fn phrase(&self) -> Phrase<'_> {
+        if self.is_damage() {
+            p!("Parts of it are missing or have been changed. Go back, reload the page and try again.")
+        } else {
+            self.told().1
+        }
     }
 
     /// Whether a login needs a code besides the password.
@@ -419,12 +430,14 @@ impl RequestError {
         }
     }
 
-    /// The message for a program, which has no form to go back to.
+    /// The message for a program, which has no form to go back to: in English.
     pub fn message_for_program(&self) -> String {
         match self {
-            Self::WrongSecret => sentence("the field apisecret is missing, or belongs to an earlier session"),
-            Self::CrossSite => sentence("this request was sent from another site"),
-            failure => sentence(&failure.told().1),
+            Self::WrongSecret => {
+                "The field apisecret is missing, or belongs to an earlier session.".to_owned()
+            }
+            Self::CrossSite => "This request was sent from another site.".to_owned(),
+            failure => failure.told().1.in_english(),
         }
     }
 
@@ -473,109 +486,16 @@ impl RequestError {
 const BUSY_SECONDS: u64 = 10;
 /// Seconds within which another page of the viewer may have been closed.
 const STREAM_SECONDS: u64 = 60;
-/// The way on from a damaged form or address.
-const DAMAGED: &str = "Parts of it are missing or have been changed. Go back, reload the page and try again.";
-const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
-const UNSURE: &str = "the database did not confirm this in time, so it isn't clear whether it was saved. \
-    Please try again";
-const UNSURE_TIMEOUT: &str = "the request took too long, so it isn't clear whether it was saved. Please \
-    try again";
-const UNREADABLE: &str =
-    "this cannot be read at the moment, because its stored data is damaged. The rest of the site still works";
-pub(crate) const INTERNAL: &str = "something went wrong on our side";
-
 /// A message as a sentence, with a capital letter and a full stop: in the code,
 /// messages have neither.
 pub fn sentence(message: &str) -> String {
     let mut rest = message.chars();
     let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
-    let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{stop}", rest.as_str())
-}
-
-fn refusal_status(refusal: &Refusal) -> StatusCode {
-    match refusal {
-        Refusal::NoSuchNews
-        | Refusal::NoSuchComment
-        | Refusal::NoSuchUser
-        | Refusal::NoSuchTweet
-        | Refusal::NoSuchVoter
-        | Refusal::NoSuchTopic(_)
-        | Refusal::NoSuchSession
-        | Refusal::NoSuchPasskey
-        | Refusal::NoSuchInvitation
-        | Refusal::NoSuchApplication
-        | Refusal::ConfirmationInvalid
-        | Refusal::NoSuchModeration
-        | Refusal::NoSuchRule
-        | Refusal::NoSuchOriginBan
-        | Refusal::NoSuchSavedReason
-        | Refusal::NoSuchHook
-        | Refusal::NoSuchAppeal
-        | Refusal::NoSuchMessages
-        | Refusal::NoSuchFlag
-        | Refusal::ResetLinkInvalid
-        | Refusal::WelcomeLinkInvalid => StatusCode::NOT_FOUND,
-        Refusal::AccountCreatedRecently { .. }
-        | Refusal::TooManySignupsFromNetwork { .. }
-        | Refusal::TooManyInvitationMails
-        | Refusal::TooManyConfirmations
-        | Refusal::TooManyFailedLogins { .. }
-        | Refusal::TooManyAtOnce { .. }
-        | Refusal::TooManyRequests { .. }
-        | Refusal::SubmittedRecently { .. }
-        | Refusal::TooManyMessages { .. }
-        | Refusal::TooManyVoters
-        | Refusal::TooManyVotersOfSite
-        | Refusal::TooManyHostsOfSite => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::UsernameTaken
-        | Refusal::UsernameConfusable
-        | Refusal::UsernameReserved
-        | Refusal::FullNameReserved
-        | Refusal::UrlPostedRecently
-        | Refusal::VotedAlready(_)
-        | Refusal::NoVoteToTakeBack(_)
-        | Refusal::TopicExists(_)
-        | Refusal::TotpOn
-        | Refusal::TotpOff
-        | Refusal::NoSecondFactor
-        | Refusal::PasskeyKnown
-        | Refusal::TopicMoving { .. }
-        | Refusal::NothingToModerate(_)
-        | Refusal::ChangedSince { .. }
-        | Refusal::BannedAlready(_)
-        | Refusal::AppealedAlready
-        | Refusal::AppealDecided(_)
-        | Refusal::RowChanged
-        | Refusal::NothingWaits
-        | Refusal::FlaggedAlready
-        | Refusal::FlagDecided
-        | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
-        Refusal::CodeRequired | Refusal::MembersOnly => StatusCode::UNAUTHORIZED,
-        Refusal::NothingSubmitted
-        | Refusal::UrlAndText
-        | Refusal::SameTopic
-        | Refusal::FullNameConfusable
-        | Refusal::Pattern(_)
-        | Refusal::NotAnOrigin(_)
-        | Refusal::NotAHook(_)
-        | Refusal::WrongCredentials
-        | Refusal::WrongCode
-        | Refusal::LoginExpired
-        | Refusal::OtherIdentity
-        | Refusal::ConfirmationNeeded
-        | Refusal::NotAnAdministrator
-        | Refusal::SetupExpired
-        | Refusal::PasskeyRefused
-        | Refusal::InvitationInvalid
-        | Refusal::SignupAnswerWrong
-        | Refusal::SignupAnswerMissing { .. }
-        | Refusal::CurrentPasswordNeeded
-        | Refusal::CurrentPasswordWrong
-        | Refusal::ReasonDoesNotFit { .. }
-        | Refusal::DuplicateOfWhat => StatusCode::UNPROCESSABLE_ENTITY,
-        // A rule of the site says no.
-        _ => StatusCode::FORBIDDEN,
+    let sentence = format!("{first}{}", rest.as_str());
+    if sentence.ends_with(['.', '!', '?', '。']) {
+        sentence
+    } else {
+        t!("{sentence}.", sentence).to_string()
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod error;
 pub mod features;
+pub mod languages;
 pub mod limits;
 pub mod mail;
 pub mod markup;

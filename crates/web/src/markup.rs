@@ -5,6 +5,7 @@ pub mod assets;
 pub mod autolink;
 pub mod brand;
 pub mod charts;
+pub mod dates;
 pub mod error_pages;
 pub mod feed_links;
 pub mod fields;
@@ -21,6 +22,7 @@ pub mod page;
 pub mod parts;
 pub mod qr_code;
 pub mod refilled;
+pub mod script_words;
 #[cfg(test)]
 pub mod test_support;
 pub mod vote_buttons;

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_domain::accounts::access::Access;
+use tidings_language::t;
 
 /// The facts of a route. Its constructors demand what differs between routes of a kind.
 #[must_use]
@@ -198,17 +199,31 @@ impl LoginReason {
         self.into()
     }
 
-    /// The reason in a sentence, after "Log in to".
-    pub const fn wish(self) -> &'static str {
+    /// The sentence on the page to log in.
+    pub fn login(self) -> &'static str {
         match self {
-            Self::Vote => "vote",
-            Self::Submit => "submit a story",
-            Self::Comment => "comment",
-            Self::Follow => "follow people and topics",
-            Self::Save => "save stories",
-            Self::Hide => "hide stories",
-            Self::Tweet => "write posts",
-            Self::Flag => "flag something for moderators",
+            Self::Vote => t!("Log in to vote."),
+            Self::Submit => t!("Log in to submit a story."),
+            Self::Comment => t!("Log in to comment."),
+            Self::Follow => t!("Log in to follow people and topics."),
+            Self::Save => t!("Log in to save stories."),
+            Self::Hide => t!("Log in to hide stories."),
+            Self::Tweet => t!("Log in to write posts."),
+            Self::Flag => t!("Log in to flag something for moderators."),
+        }
+    }
+
+    /// The sentence on the page to sign up.
+    pub fn sign_up(self) -> &'static str {
+        match self {
+            Self::Vote => t!("Sign up to vote."),
+            Self::Submit => t!("Sign up to submit a story."),
+            Self::Comment => t!("Sign up to comment."),
+            Self::Follow => t!("Sign up to follow people and topics."),
+            Self::Save => t!("Sign up to save stories."),
+            Self::Hide => t!("Sign up to hide stories."),
+            Self::Tweet => t!("Sign up to write posts."),
+            Self::Flag => t!("Sign up to flag something for moderators."),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The settings of the web layer. The program fills them from its own settings.
 
+use crate::languages::Languages;
 use crate::limits::{self, PROVIDER_ASKED_EVERY, PROVIDER_PATIENCE, SEARCH_PATIENCE, TITLE_TIMEOUT};
 use ipnet::IpNet;
 use std::borrow::Cow;
@@ -165,6 +166,8 @@ pub struct SiteSettings {
     pub contact: String,
     /// The names of the hosts that the site had before, the first one first.
     pub old_hosts: Vec<String>,
+    /// The languages that it can speak.
+    pub languages: Languages,
 }
 
 impl SiteSettings {

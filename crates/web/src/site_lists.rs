@@ -2,13 +2,13 @@
 //! menu or a tab of the front page, and an entry of the sitemap: the router, the menu, the list of feeds and the
 //! description of the calls read this table.
 
-use std::sync::LazyLock;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::by_votes;
 use tidings_domain::news::lists::{self, NewsPage};
 use tidings_domain::values::Age;
+use tidings_language::{Message, PerLanguage, m, t};
 
 /// A list of all stories. Its name is the order of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
@@ -60,17 +60,14 @@ impl ListFacts {
         let (feed_title, feed_page, feed, first) = (title, path, more, path);
         Self { title, menu: "", tab, feed_title, feed_page, feed, path, more, first, age: Some(age) }
     }
-}
 
-impl SiteList {
-    /// The table.
-    pub const fn facts(self) -> &'static ListFacts {
-        match self {
-            Self::Top => &ListFacts {
-                title: "Top stories",
-                menu: "Top",
-                tab: "Now",
-                feed_title: "Top stories",
+    fn of(list: SiteList) -> Self {
+        match list {
+            SiteList::Top => Self {
+                title: t!("Top stories"),
+                menu: t!("stories" => "Top"),
+                tab: t!("stories" => "Now"),
+                feed_title: t!("Top stories"),
                 feed_page: "/",
                 feed: "/top/",
                 path: "/",
@@ -78,9 +75,9 @@ impl SiteList {
                 first: "/",
                 age: None,
             },
-            Self::Latest => &ListFacts {
-                title: "New stories",
-                menu: "New",
+            SiteList::Latest => Self {
+                title: t!("New stories"),
+                menu: t!("stories" => "New"),
                 tab: "",
                 feed_title: "",
                 feed_page: "/",
@@ -90,52 +87,42 @@ impl SiteList {
                 first: "/latest/0",
                 age: None,
             },
-            Self::TopDay => {
-                const {
-                    &ListFacts::by_votes(
-                        Age::Day,
-                        ["Day", "Top stories of the day"],
-                        ["/top/day", "/top/day/"],
-                    )
-                }
-            }
-            Self::TopWeek => {
-                const {
-                    &ListFacts::by_votes(
-                        Age::Week,
-                        ["Week", "Top stories of the week"],
-                        ["/top/week", "/top/week/"],
-                    )
-                }
-            }
-            Self::TopMonth => {
-                const {
-                    &ListFacts::by_votes(
-                        Age::Month,
-                        ["Month", "Top stories of the month"],
-                        ["/top/month", "/top/month/"],
-                    )
-                }
-            }
-            Self::TopYear => {
-                const {
-                    &ListFacts::by_votes(
-                        Age::Year,
-                        ["Year", "Top stories of the year"],
-                        ["/top/year", "/top/year/"],
-                    )
-                }
-            }
-            Self::TopAll => {
-                const {
-                    &ListFacts::by_votes(
-                        Age::All,
-                        ["All", "Top stories of all time"],
-                        ["/top/all", "/top/all/"],
-                    )
-                }
-            }
+            SiteList::TopDay => Self::by_votes(
+                Age::Day,
+                [t!("stories" => "Day"), t!("Top stories of the day")],
+                ["/top/day", "/top/day/"],
+            ),
+            SiteList::TopWeek => Self::by_votes(
+                Age::Week,
+                [t!("stories" => "Week"), t!("Top stories of the week")],
+                ["/top/week", "/top/week/"],
+            ),
+            SiteList::TopMonth => Self::by_votes(
+                Age::Month,
+                [t!("stories" => "Month"), t!("Top stories of the month")],
+                ["/top/month", "/top/month/"],
+            ),
+            SiteList::TopYear => Self::by_votes(
+                Age::Year,
+                [t!("stories" => "Year"), t!("Top stories of the year")],
+                ["/top/year", "/top/year/"],
+            ),
+            SiteList::TopAll => Self::by_votes(
+                Age::All,
+                [t!("stories" => "All"), t!("Top stories of all time")],
+                ["/top/all", "/top/all/"],
+            ),
         }
+    }
+}
+
+impl SiteList {
+    /// The table.
+    pub fn facts(self) -> &'static ListFacts {
+        static FACTS: PerLanguage<Vec<ListFacts>> =
+            PerLanguage::new(|| SiteList::iter().map(ListFacts::of).collect());
+        // The table has a place for each, in their order.
+        &FACTS[self as usize]
     }
 
     /// A part of the list. Rounds: 3, or as [`lists::top`].
@@ -156,9 +143,6 @@ impl SiteList {
     }
 
     /// The error message for another name.
-    pub fn expected() -> &'static str {
-        static EXPECTED: LazyLock<String> =
-            LazyLock::new(|| format!("it must be {}", SiteList::names().collect::<Vec<_>>().join(", ")));
-        &EXPECTED
-    }
+    pub const EXPECTED: &Message =
+        m!("it must be top, latest, top_day, top_week, top_month, top_year, top_all");
 }

@@ -83,7 +83,7 @@ fn table(report: &VoteRingReport) -> String {
 
 /// A time in words.
 fn duration(seconds: u64) -> String {
-    if seconds < 60 { counted(seconds, "second", "seconds") } else { wait(seconds) }
+    if seconds < 60 { counted(seconds, "second", "seconds") } else { wait(seconds).in_english() }
 }
 
 #[cfg(test)]

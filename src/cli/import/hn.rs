@@ -26,10 +26,11 @@ use tidings_domain::exports::site::{ABOUT, FORMAT, SiteSection};
 use tidings_domain::imports::archive::{
     Archive, Imported, LINES_AT_ONCE, NumberedLine, import_lines, is_own_export,
 };
-use tidings_domain::imports::lines::ArchiveLine;
+use tidings_domain::imports::lines::{ArchiveLine, LineError};
 use tidings_domain::migrations::unfinished;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_domain::values::{ImportSource, Timestamp};
+use tidings_web::error::in_english;
 use zip::ZipArchive;
 
 /// The file name that stands for standard input.
@@ -363,7 +364,12 @@ impl Import<'_> {
         match ArchiveLine::parse(line, self.now) {
             Ok(content) => self.push(NumberedLine { line: number, content }, line).await.map(drop),
             Err(error) => {
-                self.report.refuse(&self.place, number, &error.to_string());
+                let reason = match &error {
+                    LineError::Link(link) => format!("{error}: {}", in_english(link)),
+                    LineError::Input(input) => in_english(input),
+                    error => error.to_string(),
+                };
+                self.report.refuse(&self.place, number, &reason);
                 Ok(())
             }
         }

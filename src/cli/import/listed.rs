@@ -4,6 +4,7 @@ use crate::cli::terminal::complain;
 use anyhow::{Context, anyhow, bail};
 use csv::{ByteRecord, StringRecord};
 use std::path::Path;
+use tidings_web::error::in_english;
 
 /// The rows of a file that can be imported, and those that cannot: line and reason.
 pub(super) type Rows<T> = (Vec<T>, Vec<(u64, String)>);
@@ -31,10 +32,15 @@ pub(super) fn read_rows<T>(
         });
         match row {
             Ok(row) => rows.push(row),
-            Err(reason) => refused.push((place.1, format!("{reason:#}"))),
+            Err(reason) => refused.push((place.1, told(&reason))),
         }
     }
     Ok((rows, refused))
+}
+
+/// Why a row is refused, with the causes.
+fn told(reason: &anyhow::Error) -> String {
+    reason.chain().map(in_english).collect::<Vec<_>>().join(": ")
 }
 
 /// The names of the columns in lower case. Of several columns of one name, the first has it.

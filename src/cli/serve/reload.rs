@@ -64,7 +64,8 @@ impl<Load: Fn() -> Result<Config, WrongUse>> Reloading<'_, Load> {
         if !taken.is_empty() {
             let confirm_email = self.started.rules.accounts.confirm_email;
             let accounts = AccountRules { confirm_email, ..new.rules.accounts.clone() };
-            let mut rules = Rules { accounts, ..new.rules.clone() };
+            let site = self.started.rules.site.clone();
+            let mut rules = Rules { accounts, site, ..new.rules.clone() };
             let kept = self.started.rules.configured.iter().filter(|(name, _)| !is_changeable(name));
             rules.configured.extend(kept.map(|(name, as_started)| (*name, as_started.clone())));
             self.app.site.rules.replace(rules);

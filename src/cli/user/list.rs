@@ -74,7 +74,7 @@ impl ListAccounts {
         for row in rows {
             let name = row.username.unwrap_or_else(|| format!("[deleted user] {}", row.id));
             let state = row.state.map(|state| format!(", {}", state.name())).unwrap_or_default();
-            let joined = day::to_the_minute(row.created);
+            let joined = day::to_the_minute(row.created).in_english();
             say!(
                 "{name}: joined {joined}, karma {}, stories {}, comments {}{state}",
                 row.karma,

@@ -13,14 +13,13 @@ use crate::accounts::users::{
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::site_settings;
 use crate::values::text_forms::named;
-use crate::values::{ACCOUNTS_CHUNK, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId};
+use crate::values::{
+    ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId,
+};
 use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
-
-/// The words for the name and the host of the site in a refusal.
-const SITE_NAME: &str = "the name of this site";
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
@@ -125,10 +124,10 @@ pub(crate) async fn demand_no_name(
     let host = site.address.split("//").last().unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default();
     let names = [
-        (username, "your username"),
-        (&*site.name, SITE_NAME),
-        (identity.texts.get(site_settings::NAME).unwrap_or_default(), SITE_NAME),
-        (host, SITE_NAME),
+        (username, KnownName::Username),
+        (&*site.name, KnownName::Site),
+        (identity.texts.get(site_settings::NAME).unwrap_or_default(), KnownName::Site),
+        (host, KnownName::Site),
     ];
     Ok(password.demand_unlike(&names)?)
 }

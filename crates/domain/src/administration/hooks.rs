@@ -14,6 +14,7 @@ use crate::values::{
 };
 use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
+use tidings_language::{Phrase, p};
 
 /// A change of the hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,17 @@ impl HookChange {
             Self::Add(_) => Some("added"),
             Self::Change { .. } => Some("changed"),
             Self::Remove(_) => Some("removed"),
+            Self::Test(_) => None,
+        }
+    }
+
+    /// The change of a hook for the moderation log.
+    fn told(&self, hook: HookId) -> Option<Phrase<'static>> {
+        let id = hook.to_string();
+        match self {
+            Self::Add(_) => Some(p!("added webhook {id}", id)),
+            Self::Change { .. } => Some(p!("changed webhook {id}", id)),
+            Self::Remove(_) => Some(p!("removed webhook {id}", id)),
             Self::Test(_) => None,
         }
     }
@@ -135,8 +147,8 @@ pub async fn change(
                 *id
             }
         };
-        if let Some(done) = change.in_words() {
-            let line = (Action::SetHooks, SitePart::Hooks, format!("{done} webhook {id}"));
+        if let Some(told) = change.told(id) {
+            let line = (Action::SetHooks, SitePart::Hooks, told.to_string());
             log(site, &mut batch, (now, administrator.id), line).await?;
         }
         Decision::commit(batch, id).once(administrator.request.as_ref(), &id)

@@ -7,11 +7,11 @@
 use super::excerpt;
 use crate::accounts::inbox::erase_messages;
 use crate::comments::comment::Comment;
+use crate::error::Erasure;
 use crate::jobs::{self, Job};
 use crate::news::item::News;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::Tweet;
-use crate::values::words::counted;
 use crate::values::{CommentAddress, Moment, Thing, UserId};
 use crate::{Error, Refusal, Site, comments, keys, records, review, submissions};
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(crate) async fn erase(
             tweets::delete(batch, &tweet);
             (author, quote)
         }
-        _ => return Err(Refusal::CannotBeFlagged(thing.kind()).into()),
+        _ => return Err(Refusal::CannotBeFlagged(thing.clone()).into()),
     };
     let place = place_of(thing);
     erase_messages(site, batch, author, |text| text.contains(&quote) || text.contains(&place)).await?;
@@ -79,11 +79,11 @@ pub(crate) async fn erase(
     Ok(Erased { author, job: traces })
 }
 
-/// A sentence, without a full stop, about all that erasing something takes away. Rounds: 1.
+/// All that erasing something takes away. Rounds: 1.
 ///
 /// # Errors
 /// Those of [`erase`].
-pub(crate) async fn sentence(site: &Site, thing: &Thing) -> Result<String, Error> {
+pub(crate) async fn loss(site: &Site, thing: &Thing) -> Result<Erasure, Error> {
     let place = place_of(thing);
     match thing {
         Thing::Story(id) => {
@@ -91,32 +91,20 @@ pub(crate) async fn sentence(site: &Site, thing: &Thing) -> Result<String, Error
             if news.is_erased() {
                 return Err(Refusal::ErasedAlready.into());
             }
-            let stay = match news.comments {
-                0 => "its place stays".to_owned(),
-                comments => format!("its place and {} stay", counted(comments, "comment", "comments")),
-            };
-            Ok(format!(
-                "this erases the title, the address, the text and the history of the story “{}” {place} \
-                 everywhere; only {stay}",
-                news.title
-            ))
+            Ok(Erasure::Story { title: news.title.clone(), place, comments: news.comments })
         }
         Thing::Comment(address) => {
             let stored = comments::comment::read_stored(site, *address).await?;
             if stored.comment.is_erased() {
                 return Err(Refusal::ErasedAlready.into());
             }
-            Ok(format!(
-                "this erases the text and the history of the comment “{}” {place} everywhere; only its place \
-                 and its replies stay",
-                excerpt(&stored.comment.body)
-            ))
+            Ok(Erasure::Comment { excerpt: excerpt(&stored.comment.body), place })
         }
         Thing::Tweet(id) => {
             let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
-            Ok(format!("this erases the post “{}” {place} everywhere", excerpt(&tweet.text)))
+            Ok(Erasure::Tweet { excerpt: excerpt(&tweet.text), place })
         }
-        _ => Err(Refusal::CannotBeFlagged(thing.kind()).into()),
+        _ => Err(Refusal::CannotBeFlagged(thing.clone()).into()),
     }
 }
 

@@ -145,10 +145,10 @@ pub enum LineError {
     #[error("its {0} is empty")]
     Empty(&'static str),
     /// The link.
-    #[error("its link cannot be imported: {0}")]
-    Link(UrlError),
+    #[error("its link cannot be imported")]
+    Link(#[source] UrlError),
     /// Something else that people type.
-    #[error("{0}")]
+    #[error(transparent)]
     Input(InputError),
     /// Not a host.
     #[error("{0:?} is no site")]

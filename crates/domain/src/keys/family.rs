@@ -5,9 +5,10 @@ use super::families::{ALL, PASSKEY_USED, REQUEST, STORE_NUMBER, USER, USER_RECEN
 use super::kept::{ADDRESSES, Class, LIMITS};
 use crate::values::UserId;
 use crate::values::text_forms::named;
-use crate::values::words::{exactly, grouped};
+use crate::values::words::grouped;
 use std::sync::LazyLock;
 use strum::IntoStaticStr;
+use tidings_language::spans::span;
 
 /// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -102,7 +103,7 @@ impl Family {
     pub fn lifetime(&self) -> String {
         let duration = match self.seconds {
             0 => "never".to_owned(),
-            seconds => exactly(seconds),
+            seconds => span(seconds).in_english(),
         };
         format!("{duration} {}", self.note).trim_end().to_owned()
     }
@@ -116,14 +117,14 @@ impl Family {
 
     /// Whether its keys count or remember something for a while, so that nobody does too much of it.
     pub fn is_limit(&self) -> bool {
-        self.class.name == LIMITS.name && self.seconds > 0
+        std::ptr::eq(self.class, &LIMITS) && self.seconds > 0
     }
 
     /// Whether each of its keys is something of one user, and goes with the user. Limits and addresses stay until
     /// they expire, also those of a rejected applicant.
     pub fn is_owned_by_user(&self) -> bool {
         let first_part = self.name.split(['<', '>']).nth(1);
-        let stays = self.is_limit() || self.class.name == ADDRESSES.name;
+        let stays = self.is_limit() || std::ptr::eq(self.class, &ADDRESSES);
         first_part == Some("user id") && !stays && *self != USER
     }
 

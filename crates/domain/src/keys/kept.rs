@@ -3,54 +3,58 @@
 
 use super::families::{self, Family};
 use crate::values::Rules;
-use crate::values::words::{counted, span};
+use tidings_language::spans::span;
+use tidings_language::{Message, Phrase, m};
 
 /// The seconds of a day.
 const DAY: u64 = 86_400;
 
-/// How long something is kept.
+/// How long something is kept. Messages name a span as `time`.
 #[derive(Debug, Clone, Copy)]
 pub enum Kept {
     /// In words.
-    Until(&'static str),
-    /// So many seconds after something.
-    For(u64, &'static str),
-    /// At most so many seconds, and what ends it before.
-    UpTo(u64, &'static str),
+    Until(&'static Message),
+    /// So many seconds.
+    For(u64, &'static Message),
+    /// At most so many seconds.
+    UpTo(u64, &'static Message),
     /// As many days as a setting says, and what it means if that is 0.
     Setting {
         /// The name of the setting.
         name: &'static str,
         /// Its value.
         days: fn(&Rules) -> u64,
-        /// The words after the days, such as "after they were removed".
-        after: &'static str,
+        /// The words for some days.
+        words: &'static Message,
         /// The words for 0.
-        never: &'static str,
+        never: &'static Message,
     },
 }
 
 impl Kept {
     /// In words, on a site with these rules.
-    pub fn on(&self, rules: &Rules) -> String {
+    pub fn on(&self, rules: &Rules) -> Phrase<'static> {
         match self {
-            Self::Until(words) => (*words).to_owned(),
-            Self::For(seconds, after) => format!("{} {after}", span(*seconds)),
-            Self::UpTo(seconds, before) => format!("up to {}{before}", span(*seconds)),
-            Self::Setting { days, after, never, .. } => match days(rules) {
-                0 => (*never).to_owned(),
-                days => format!("{} {after}", counted(days, "day", "days")),
+            Self::Until(words) => Phrase::new(words),
+            Self::For(seconds, words) | Self::UpTo(seconds, words) => {
+                Phrase::new(words).with("time", span(*seconds))
+            }
+            Self::Setting { days, words, never, .. } => match days(rules) {
+                0 => Phrase::new(never),
+                days => Phrase::new(words).with("time", span(days.saturating_mul(DAY))),
             },
         }
     }
 
-    /// In words, for every site.
+    /// In words, for every site, in the language of the documents.
     pub fn in_general(&self) -> String {
+        let rules = Rules::default();
         match self {
-            Self::Setting { name, days, after, never } => {
-                format!("{} days (`{name}`) {after}; 0: {never}", days(&Rules::default()))
+            Self::Setting { name, days, words, never } => {
+                let words = Phrase::new(words).with("time", format!("{} days (`{name}`)", days(&rules)));
+                format!("{}; 0: {}", words.in_english(), never.english)
             }
-            other => other.on(&Rules::default()),
+            other => other.on(&rules).in_english(),
         }
     }
 }
@@ -59,7 +63,7 @@ impl Kept {
 #[derive(Debug)]
 pub struct Class {
     /// Its name.
-    pub name: &'static str,
+    pub name: &'static Message,
     /// How long it is kept.
     pub kept: Kept,
 }
@@ -67,94 +71,104 @@ pub struct Class {
 impl Class {
     /// The families of keys that hold it.
     pub fn families(&self) -> impl Iterator<Item = &'static Family> {
-        families::ALL.iter().copied().filter(|family| family.class.name == self.name)
+        families::ALL.iter().copied().filter(|family| std::ptr::eq(family.class, self))
     }
 }
 
 pub(super) static ACCOUNTS: Class = Class {
-    name: "Accounts, profiles, choices and follows",
-    kept: Kept::Until("until you leave; your username stays taken"),
+    name: m!("Accounts, profiles, choices and follows"),
+    kept: Kept::Until(m!("until you leave; your username stays taken")),
 };
 
 pub(super) static POSTS: Class = Class {
-    name: "Stories, comments and posts",
-    kept: Kept::Until("until they are erased, including those you delete yourself"),
+    name: m!("Stories, comments and posts"),
+    kept: Kept::Until(m!("until they are erased, including those you delete yourself")),
 };
 
-pub(super) static VOTES: Class = Class { name: "Votes", kept: Kept::Until("as long as what they are about") };
+pub(super) static VOTES: Class =
+    Class { name: m!("Votes"), kept: Kept::Until(m!("as long as what they are about")) };
 
 pub(super) static SESSIONS: Class = Class {
-    name: "Sessions and the networks of logins",
-    kept: Kept::For(60 * DAY, "after your last visit, or until you log out"),
+    name: m!("Sessions and the networks of logins"),
+    kept: Kept::For(60 * DAY, m!("{time} after your last visit, or until you log out")),
 };
 
 pub(super) static ADDRESSES: Class = Class {
-    name: "Addresses and networks of sign-ups and posts",
+    name: m!("Addresses and networks of sign-ups and posts"),
     kept: Kept::Setting {
         name: "moderation.keep_addresses_days",
         days: |rules| rules.moderation.keep_addresses_days,
-        after: "after the day",
-        never: "not at all",
+        words: m!("{time} after the day"),
+        never: m!("not at all"),
     },
 };
 
-pub(super) static INVITATIONS: Class =
-    Class { name: "Invitations, and links in mails", kept: Kept::UpTo(30 * DAY, ", or until they are used") };
+pub(super) static INVITATIONS: Class = Class {
+    name: m!("Invitations, and links in mails"),
+    kept: Kept::UpTo(30 * DAY, m!("up to {time}, or until they are used")),
+};
 
-pub(super) static LIMITS: Class =
-    Class { name: "Rate-limit counters, by account, address and network", kept: Kept::UpTo(2 * DAY, "") };
+pub(super) static LIMITS: Class = Class {
+    name: m!("Rate-limit counters, by account, address and network"),
+    kept: Kept::UpTo(2 * DAY, m!("up to {time}")),
+};
 
 pub(super) static INBOXES: Class =
-    Class { name: "Inboxes", kept: Kept::Until("the newest 1,000 entries, until you leave") };
+    Class { name: m!("Inboxes"), kept: Kept::Until(m!("the newest 1,000 entries, until you leave")) };
 
-pub(super) static FROM_MODERATORS: Class =
-    Class { name: "Messages from moderators", kept: Kept::Until("as long as they are in your inbox") };
+pub(super) static FROM_MODERATORS: Class = Class {
+    name: m!("Messages from moderators"),
+    kept: Kept::Until(m!("as long as they are in your inbox")),
+};
 
 pub(super) static WITH_MODERATORS: Class =
-    Class { name: "Messages between you and the moderators", kept: Kept::Until("until you leave") };
+    Class { name: m!("Messages between you and the moderators"), kept: Kept::Until(m!("until you leave")) };
 
 pub(super) static MAILS: Class = Class {
-    name: "Mails, and messages to webhooks and to the hub of the feeds",
-    kept: Kept::UpTo(DAY, ", until they are sent"),
+    name: m!("Mails, and messages to webhooks and to the hub of the feeds"),
+    kept: Kept::UpTo(DAY, m!("up to {time}, until they are sent")),
 };
 
 pub(super) static FLAGS: Class = Class {
-    name: "Flags",
-    kept: Kept::Until(
-        "as long as what they are about; flags of people, as long as their names in the moderation log; what you flagged, until you leave",
-    ),
+    name: m!("Flags"),
+    kept: Kept::Until(m!(
+        "as long as what they are about; flags of people, as long as their names in the moderation log; what you flagged, until you leave"
+    )),
 };
 
 pub(super) static LOG_NAMES: Class = Class {
-    name: "The names of people who left in the moderation log",
+    name: m!("The names of people who left in the moderation log"),
     kept: Kept::Setting {
         name: "retention.log_names_days",
         days: |rules| rules.retention.log_names_days,
-        after: "after they left",
-        never: "permanently",
+        words: m!("{time} after they left"),
+        never: m!("permanently"),
     },
 };
 
 pub(super) static NOTES: Class =
-    Class { name: "The notes of moderators about you", kept: Kept::Until("until you leave") };
+    Class { name: m!("The notes of moderators about you"), kept: Kept::Until(m!("until you leave")) };
 
-pub(super) static LOG: Class =
-    Class { name: "The rest of the moderation log, appeals and bans", kept: Kept::Until("permanently") };
+pub(super) static LOG: Class = Class {
+    name: m!("The rest of the moderation log, appeals and bans"),
+    kept: Kept::Until(m!("permanently")),
+};
 
 pub(super) static REMOVED: Class = Class {
-    name: "Texts that moderators have removed or replaced",
+    name: m!("Texts that moderators have removed or replaced"),
     kept: Kept::Setting {
         name: "retention.removed_days",
         days: |rules| rules.retention.removed_days,
-        after: "after that, unless they are restored",
-        never: "permanently",
+        words: m!("{time} after that, unless they are restored"),
+        never: m!("permanently"),
     },
 };
 
-pub(super) static FIGURES: Class = Class { name: "Anonymous statistics", kept: Kept::UpTo(31 * DAY, "") };
+pub(super) static FIGURES: Class =
+    Class { name: m!("Anonymous statistics"), kept: Kept::UpTo(31 * DAY, m!("up to {time}")) };
 
 pub(super) static SITE: Class =
-    Class { name: "The site itself, with nothing about people", kept: Kept::Until("permanently") };
+    Class { name: m!("The site itself, with nothing about people"), kept: Kept::Until(m!("permanently")) };
 
 /// All classes, those about people first.
 pub static CLASSES: &[&Class] = &[
@@ -185,10 +199,10 @@ mod tests {
     #[test]
     fn each_class_is_told_and_has_keys() {
         for class in CLASSES {
-            assert!(class.families().next().is_some(), "nothing is of the class {}", class.name);
+            assert!(class.families().next().is_some(), "nothing is of the class {}", class.name.english);
         }
         for family in families::ALL {
-            let is_told = CLASSES.iter().any(|class| class.name == family.class.name);
+            let is_told = CLASSES.iter().any(|class| std::ptr::eq(*class, family.class));
             assert!(is_told, "people are not told how long {} is kept", family.name);
         }
     }
@@ -198,7 +212,7 @@ mod tests {
         for class in CLASSES {
             if let Kept::For(most, _) | Kept::UpTo(most, _) = class.kept {
                 let longest = class.families().map(|family| family.seconds).max();
-                assert!(longest.is_some_and(|longest| longest <= most), "{}", class.name);
+                assert!(longest.is_some_and(|longest| longest <= most), "{}", class.name.english);
             }
         }
     }
@@ -206,8 +220,9 @@ mod tests {
     #[test]
     fn a_setting_says_how_long() {
         let mut rules = Rules::default();
-        let kept = &CLASSES.iter().find(|class| class.name.starts_with("Texts")).map(|class| class.kept);
-        let on = |rules: &Rules| kept.map(|kept| kept.on(rules));
+        let kept =
+            &CLASSES.iter().find(|class| class.name.english.starts_with("Texts")).map(|class| class.kept);
+        let on = |rules: &Rules| kept.map(|kept| kept.on(rules).in_english());
         assert_eq!(on(&rules).as_deref(), Some("365 days after that, unless they are restored"));
         rules.retention.removed_days = 0;
         assert_eq!(on(&rules).as_deref(), Some("permanently"));

@@ -11,16 +11,15 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::activity::ActionCounters;
 use crate::audit::{AUDIT, COMMAND_LINE};
-use crate::contributions::{Contribution, author_of};
+use crate::contributions::erasing::place_of;
+use crate::contributions::{Contribution, author_of, excerpt};
 use crate::counts::CountedAction;
 use crate::review::WaitingRows;
 use crate::values::words::decapitalized;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
 use crate::{Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::read;
-
-/// The reason of an action that was asked for by a call without one.
-const BY_ADMINISTRATOR: &str = "by an administrator";
+use tidings_language::{p, t};
 
 /// Does what a moderator asks for. Returns the number of the line in the log.
 ///
@@ -57,7 +56,7 @@ pub async fn moderate_as_administrator(
     if author.is_none_or(|author| author == user.id) {
         return Ok(None);
     }
-    let reason = Reason::parse(BY_ADMINISTRATOR)?;
+    let reason = Reason::parse(t!("by an administrator"))?;
     let request = ModerationRequest { deed, thing: thing.clone(), reason, anonymous: false, seen: None };
     user.once(site, moderate(site, now, user, &request)).await.map(Some)
 }
@@ -212,25 +211,79 @@ async fn act(
 
 /// The sentence to an author about an action on what they have written.
 fn sentence_about(case: &Case<'_>, subject: &Contribution) -> Option<String> {
-    let told = case.deed.action().facts().told;
-    let reason = if case.reason.is_empty() { String::new() } else { format!(": {}", case.reason) };
-    (!told.is_empty()).then(|| format!("{}{reason}", told.replace("{}", &subject.called())))
+    let place = place_of(case.thing);
+    let told = match (case.deed.action(), subject) {
+        (Action::Remove, Contribution::Story(story)) => {
+            p!("Your story “{title}” {place} was removed", title = &story.title, place)
+        }
+        (Action::Remove, Contribution::Comment(stored)) => {
+            p!("Your comment “{excerpt}” {place} was removed", excerpt = excerpt(&stored.comment.body), place)
+        }
+        (Action::Remove, Contribution::Tweet(tweet)) => {
+            p!("Your post “{excerpt}” {place} was removed", excerpt = excerpt(&tweet.text), place)
+        }
+        (Action::Restore, Contribution::Story(story)) => {
+            p!("Your story “{title}” {place} is back", title = &story.title, place)
+        }
+        (Action::Restore, Contribution::Comment(stored)) => {
+            p!("Your comment “{excerpt}” {place} is back", excerpt = excerpt(&stored.comment.body), place)
+        }
+        (Action::Restore, Contribution::Tweet(tweet)) => {
+            p!("Your post “{excerpt}” {place} is back", excerpt = excerpt(&tweet.text), place)
+        }
+        (Action::Approve, Contribution::Story(story)) => {
+            p!("Your story “{title}” {place} was approved", title = &story.title, place)
+        }
+        (Action::Approve, Contribution::Comment(stored)) => {
+            p!(
+                "Your comment “{excerpt}” {place} was approved",
+                excerpt = excerpt(&stored.comment.body),
+                place
+            )
+        }
+        (Action::Approve, Contribution::Tweet(tweet)) => {
+            p!("Your post “{excerpt}” {place} was approved", excerpt = excerpt(&tweet.text), place)
+        }
+        (Action::Reject, Contribution::Story(story)) => {
+            p!("Your story “{title}” {place} was rejected", title = &story.title, place)
+        }
+        (Action::Reject, Contribution::Comment(stored)) => {
+            p!(
+                "Your comment “{excerpt}” {place} was rejected",
+                excerpt = excerpt(&stored.comment.body),
+                place
+            )
+        }
+        (Action::Reject, Contribution::Tweet(tweet)) => {
+            p!("Your post “{excerpt}” {place} was rejected", excerpt = excerpt(&tweet.text), place)
+        }
+        (Action::Lock, Contribution::Story(story)) => {
+            p!("The thread of your story “{title}” {place} was locked", title = &story.title, place)
+        }
+        (Action::Unlock, Contribution::Story(story)) => {
+            p!("The thread of your story “{title}” {place} is open again", title = &story.title, place)
+        }
+        _ => return None,
+    };
+    Some(match case.reason.as_str() {
+        "" => told.to_string(),
+        reason => t!("{sentence}: {reason}", sentence = told, reason).to_string(),
+    })
 }
 
 /// The first line of a message: what happened, after the title of the story that it is about, and an empty line. The inbox names
 /// the story of a comment, if it is there then.
 fn headline(case: &Case<'_>, subject: Option<&Contribution>) -> String {
-    let told = case.deed.action().facts().told.replace("{}", case.thing.noun());
+    let Some(told) = (case.deed.action().facts().told)(case.thing) else { return String::new() };
     let title = match subject {
         Some(Contribution::Story(story)) => Some(&story.title),
         Some(Contribution::Comment(_) | Contribution::Tweet(_) | Contribution::Profile(_)) | None => None,
     };
     // The message about an erasure names nothing of it.
     let title = title.filter(|_| !matches!(case.deed, Deed::Erase(_)));
-    match (&*told, title) {
-        ("", _) => String::new(),
-        (told, Some(title)) => format!("“{title}”: {}\n\n", decapitalized(told)),
-        (told, None) => format!("{told}\n\n"),
+    match title {
+        Some(title) => format!("{}\n\n", t!("“{title}”: {event}", title, event = decapitalized(told))),
+        None => format!("{told}\n\n"),
     }
 }
 
@@ -240,10 +293,13 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
     if matches!(thing, Thing::Message(_)) {
         return text.to_owned();
     }
-    if !deed.action().can_be_appealed(thing) {
-        return format!("{text}\n\nYou can answer: {}/moderators?moderation_id={line}", site.address);
-    }
-    format!("{text}\n\nYou can appeal against this: {}/appeal/{line}", site.address)
+    let more = if deed.action().can_be_appealed(thing) {
+        t!("You can appeal against this: {address}", address = format!("{}/appeal/{line}", site.address))
+    } else {
+        let address = format!("{}/moderators?moderation_id={line}", site.address);
+        t!("You can answer: {address}", address)
+    };
+    format!("{text}\n\n{more}")
 }
 
 /// The values that each attempt reads first.

@@ -7,11 +7,7 @@ use crate::accounts::visit::Visit;
 use crate::values::{Announcement, Deed, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
 use crate::{Error, Site, keys};
 use tidings_keyspace::Batch;
-
-/// The reason in the log of an announcement without a text.
-const PINNED: &str = "pinned stories";
-/// The reason in the log when there is nothing any more.
-const ENDED: &str = "the announcement has ended";
+use tidings_language::t;
 
 /// Replaces the announcement and the pinned stories, if the last one was made when `seen` says. The text is the
 /// reason in the log. Returns the number of the line.
@@ -28,8 +24,8 @@ pub async fn change(
 ) -> Result<ModerationId, Error> {
     administrator.require_admin()?;
     let reason = match (announcement.text(), announcement.stories()) {
-        ("", []) => ENDED,
-        ("", _) => PINNED,
+        ("", []) => t!("the announcement has ended"),
+        ("", _) => t!("pinned stories"),
         (text, _) => text,
     };
     let reason = Reason::parse(reason)?;

@@ -5,8 +5,10 @@ use super::people::told;
 use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::message_threads::{CLOSED_BY, MessageThread, WAITING};
 use crate::accounts::users::User;
+use crate::error::NothingToDo;
 use crate::values::{MESSAGES_IN_THREAD, MessageText, MessageThreadId, StoredMessage};
 use crate::{Error, Refusal, keys, review};
+use tidings_language::t;
 
 /// A thread that the moderator may answer or close. Rounds: 2.
 async fn thread_to_moderate(case: &Case<'_>, id: MessageThreadId) -> Result<MessageThread, Error> {
@@ -49,7 +51,7 @@ pub(super) async fn answer(
 /// Closes a thread whose member waits, without an answer.
 pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
     let thread = thread_to_moderate(case, id).await?;
-    let waiting = thread.waiting.ok_or(Refusal::NothingToModerate("nobody is waiting for an answer here"))?;
+    let waiting = thread.waiting.ok_or(Refusal::NothingToModerate(NothingToDo::NobodyWaits))?;
     let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
     let key = keys::message_thread(id);
     effect.batch.field_equals(&key, WAITING, waiting.to_string());
@@ -60,8 +62,10 @@ pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect
         (thread.closed_by.map(|by| by.to_string()).as_deref(), Some(&case.id.to_string())),
     );
     review::settle(&mut effect.batch, case.thing);
-    let text = told("The moderators have closed what you wrote to them, without an answer.", case.reason);
-    effect.message = Some(format!("{text}\n\nYou can write again: {}/messages/{id}", case.site.address));
+    let text = told(t!("The moderators have closed what you wrote to them, without an answer."), case.reason);
+    let again =
+        t!("You can write again: {address}", address = format!("{}/messages/{id}", case.site.address));
+    effect.message = Some(format!("{text}\n\n{again}"));
     Ok(effect)
 }
 
@@ -70,7 +74,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effec
     let thread = thread_to_moderate(case, id).await?;
     let key = keys::message_thread(id);
     let Some(line) = case.undoes.filter(|line| thread.closed_by == Some(line.id)) else {
-        return Err(Refusal::NothingToModerate("this has been reopened already").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::ReopenedAlready).into());
     };
     let since = line.row.map_or(thread.changed, |row| row.place.since);
     let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
@@ -78,6 +82,6 @@ pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effec
     effect.batch.delete_field(&key, CLOSED_BY);
     effect.batch.set_field(&key, WAITING, since.to_string());
     review::enqueue(&mut effect.batch, case.thing, since);
-    effect.message = Some(told("The moderators will look again at what you wrote to them.", case.reason));
+    effect.message = Some(told(t!("The moderators will look again at what you wrote to them."), case.reason));
     Ok(effect)
 }

@@ -13,11 +13,13 @@ use crate::accounts::roles;
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
+use crate::error::NothingToDo;
 use crate::fields::StoredFields;
 use crate::values::{Action, AppealText, ModerationId, Moment, Thing, Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Site, keys, review};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Hash, read};
+use tidings_language::t;
 
 /// The field with the line that decided about an appeal.
 const DECIDED_BY: &str = "decided_by";
@@ -129,7 +131,7 @@ fn demand_appealable(line: &Line, appellant: UserId, now: Timestamp) -> Result<(
         return Err(Refusal::UndoneAlready(by));
     }
     if line.until.is_some_and(|until| until <= now) {
-        return Err(Refusal::NothingToModerate("this has already ended"));
+        return Err(Refusal::NothingToModerate(NothingToDo::Ended));
     }
     Ok(())
 }
@@ -225,9 +227,16 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Op
     effect.change(key, DECIDED_BY, (None, Some(&case.id.to_string())));
     review::settle(&mut effect.batch, &Thing::Appeal(id));
     effect.concerns = Some(waiting.appellant.id);
-    let outcome = if granted { "granted: the decision has been undone." } else { "rejected." };
-    let what = format!("Your appeal against entry {id} of the moderation log was {outcome}");
-    effect.message = Some(told(&what, case.reason));
+    let id = id.to_string();
+    let what = if granted {
+        t!(
+            "Your appeal against entry {id} of the moderation log was granted: the decision has been undone.",
+            id
+        )
+    } else {
+        t!("Your appeal against entry {id} of the moderation log was rejected.", id)
+    };
+    effect.message = Some(told(what, case.reason));
 }
 
 /// Grants an appeal: undoes the decision, in the same batch.
@@ -265,7 +274,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     let key = keys::appeal(id);
     let appeal = case.site.store.fetch(read::hash(&key)).await?;
     let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
-    let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate("the appeal is already waiting"))?;
+    let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate(NothingToDo::AppealWaits))?;
     if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
         return Err(Refusal::CannotBeUndone.into());
     }
@@ -276,7 +285,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     effect.batch.delete_field(&key, DECIDED_BY);
     effect.batch.delete_field(&key, GRANTED);
     review::enqueue(&mut effect.batch, &Thing::Appeal(id), appeal.time);
-    effect.message = Some(told("Your appeal will be reviewed again.", case.reason));
+    effect.message = Some(told(t!("Your appeal will be reviewed again."), case.reason));
     Ok(effect)
 }
 

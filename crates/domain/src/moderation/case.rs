@@ -122,7 +122,7 @@ impl Case<'_> {
 
     /// That the kind of thing does not take the action.
     pub(super) fn does_not_apply(&self) -> Refusal {
-        Refusal::ActionDoesNotApply { action: self.deed.action().name(), kind: self.thing.kind() }
+        Refusal::ActionDoesNotApply { action: self.deed.action(), thing: self.thing.clone() }
     }
 }
 

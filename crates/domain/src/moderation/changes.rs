@@ -9,6 +9,7 @@ use crate::accounts::applications::REJECTED;
 use crate::accounts::message_threads::CLOSED_BY;
 use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
+use crate::error::{ModeratedFact, NothingToDo};
 use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::values::{
@@ -189,29 +190,29 @@ impl ChangedFact {
     }
 
     /// Its name in a refusal.
-    fn what(&self) -> &'static str {
+    fn what(&self) -> ModeratedFact {
         match (&self.part, &*self.field) {
-            (Some(FactPart::Letter(_)), _) => "the role of this person",
-            (Some(FactPart::Member(_)), _) => "the text",
-            (Some(FactPart::Reason(_)), _) => "this saved reason",
-            (_, "title") => "the title",
-            (_, "topics") => "the list of topics",
-            (_, "url") => "the URL or the text",
-            (_, EDITED) => "the note that this story was edited",
-            (_, LOCKED) => "the lock of this thread",
-            (_, ANNOUNCEMENT) => "the announcement",
-            (_, SIGNUPS_STOPPED) => "whether people can sign up",
-            (_, YOUNG_HELD) => "whether the posts of young accounts wait",
-            (_, REJECTED | DEACTIVATED) => "the application",
-            (_, CLOSED_BY) => "this thread of messages",
-            _ if self.key == keys::RULES => "this rule",
-            _ if self.key == keys::ORIGIN_BANS => "this ban",
+            (Some(FactPart::Letter(_)), _) => ModeratedFact::Role,
+            (Some(FactPart::Member(_)), _) => ModeratedFact::Text,
+            (Some(FactPart::Reason(_)), _) => ModeratedFact::SavedReason,
+            (_, "title") => ModeratedFact::Title,
+            (_, "topics") => ModeratedFact::Topics,
+            (_, "url") => ModeratedFact::UrlOrText,
+            (_, EDITED) => ModeratedFact::EditNote,
+            (_, LOCKED) => ModeratedFact::Lock,
+            (_, ANNOUNCEMENT) => ModeratedFact::Announcement,
+            (_, SIGNUPS_STOPPED) => ModeratedFact::Signups,
+            (_, YOUNG_HELD) => ModeratedFact::YoungPosts,
+            (_, REJECTED | DEACTIVATED) => ModeratedFact::Application,
+            (_, CLOSED_BY) => ModeratedFact::Messages,
+            _ if self.key == keys::RULES => ModeratedFact::Rule,
+            _ if self.key == keys::ORIGIN_BANS => ModeratedFact::OriginBan,
             (_, field) => match RestrictionKind::ALL.into_iter().find(|kind| kind.field() == field) {
-                Some(RestrictionKind::Ban) => "the ban",
-                Some(RestrictionKind::Silence) => "the silence",
-                Some(RestrictionKind::Hold) => "the hold on posts",
-                Some(RestrictionKind::Discount) => "the decision about votes",
-                None => "this",
+                Some(RestrictionKind::Ban) => ModeratedFact::Ban,
+                Some(RestrictionKind::Silence) => ModeratedFact::Silence,
+                Some(RestrictionKind::Hold) => ModeratedFact::Hold,
+                Some(RestrictionKind::Discount) => ModeratedFact::Votes,
+                None => ModeratedFact::Other,
             },
         }
     }
@@ -348,11 +349,11 @@ pub(super) async fn demand_standing(
             return Err(Refusal::ChangedSince { what: change.what(), by }.into());
         }
         if change.has_ended(now) {
-            return Err(Refusal::NothingToModerate("it would already have ended").into());
+            return Err(Refusal::NothingToModerate(NothingToDo::WouldHaveEnded).into());
         }
     }
     if has_ended(line, now) {
-        return Err(Refusal::NothingToModerate("this has already ended").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::Ended).into());
     }
     // A comment is one field with its votes, which the effect itself checks, as it does who removed a tweet.
     let whole: Vec<(String, String, Option<String>)> = line

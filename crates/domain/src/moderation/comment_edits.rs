@@ -4,17 +4,19 @@ use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
 use crate::comments::comment::Comment;
 use crate::comments::notify::Reannouncement;
-use crate::contributions::Contribution;
+use crate::contributions::erasing::place_of;
+use crate::contributions::{Contribution, excerpt};
+use crate::error::NothingToDo;
 use crate::post_state::Moderated;
 use crate::values::{Body, Timestamp};
 use crate::{Error, Refusal, keys, records};
+use tidings_language::t;
 use tidings_text::stored_text::StoredText;
 
 /// Replaces the text of a comment. Inboxes follow its mentions, as they do when its author edits it. The line of
 /// the log has the former text, for the undo.
 pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
-    let called = contribution.called();
     let Contribution::Comment(stored) = contribution else {
         return Err(case.does_not_apply().into());
     };
@@ -36,10 +38,15 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
         (None, None) => return Err(case.does_not_apply().into()),
     };
     if comment.body == after {
-        return Err(Refusal::NothingToModerate("the comment already has this text").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::SameText).into());
     }
-    let message = Some(format!("A moderator has edited your {called}: {}", case.reason));
-    let mut effect = Effect { message, ..Effect::default() };
+    let message = t!(
+        "A moderator has edited your comment “{excerpt}” {place}: {reason}",
+        excerpt = excerpt(&comment.body),
+        place = place_of(case.thing),
+        reason = case.reason.as_str(),
+    );
+    let mut effect = Effect { message: Some(message.to_string()), ..Effect::default() };
     let texts = [comment.stored_text(), StoredText::Formatted(&after)];
     let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;
     announced.write(&mut effect.batch);

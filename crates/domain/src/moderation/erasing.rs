@@ -5,11 +5,13 @@ use super::phases::{PHASE, Phase};
 use super::traces;
 use crate::accounts::users::User;
 use crate::contributions::erasing::{self, ERASE_ALL, Erased};
+use crate::error::Erasure;
 use crate::jobs::{self, JobKind, Step, StepOutcome, members};
 use crate::values::{Moment, Thing, Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Site, fields, flags, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
+use tidings_language::t;
 
 /// The jobs `erase_all:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: ERASE_ALL, step: |current| Box::pin(erase_next(current)) };
@@ -17,28 +19,33 @@ pub(crate) const KIND: JobKind = JobKind { name: ERASE_ALL, step: |current| Box:
 /// How long an action waits for the job that erases the traces in the log.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A sentence, without a full stop, about all that erasing a post takes away. Rounds: 1.
+/// All that erasing a post takes away. Rounds: 1.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], the refusal for a missing item, [`Refusal::ErasedAlready`], or the
 /// store's.
-pub async fn sentence(site: &Site, viewer: &User, thing: &Thing) -> Result<String, Error> {
+pub async fn loss(site: &Site, viewer: &User, thing: &Thing) -> Result<Erasure, Error> {
     viewer.require_admin()?;
-    erasing::sentence(site, thing).await
+    erasing::loss(site, thing).await
 }
 
 /// Erases a post. Nobody is too high for it, and an administrator can erase what they have written themselves.
 pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Effect, Error> {
     let (site, now, id) = (case.site, case.now, case.thing.id());
     if confirmed != Some(id.as_str()) {
-        let what = erasing::sentence(site, case.thing).await?.into();
+        let what = erasing::loss(site, case.thing).await?;
         return Err(Refusal::ErasureUnconfirmed { what, confirm: id.into() }.into());
     }
     let mut effect = Effect::default();
     let Erased { author, job } = erasing::erase(site, now, case.thing, &mut effect.batch).await?;
     effect.concerns = Some(author);
-    let what = if matches!(case.thing, Thing::Tweet(_)) { "post" } else { case.thing.kind() };
-    effect.message = Some(format!("An administrator has erased your {what}: {}", case.reason));
+    let reason = case.reason.as_str();
+    let message = match case.thing {
+        Thing::Tweet(_) => t!("An administrator has erased your post: {reason}", reason),
+        Thing::Comment(_) => t!("An administrator has erased your comment: {reason}", reason),
+        _ => t!("An administrator has erased your story: {reason}", reason),
+    };
+    effect.message = Some(message.to_string());
     effect.starts(Some(job), now);
     Ok(effect)
 }

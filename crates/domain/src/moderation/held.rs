@@ -6,6 +6,7 @@ use crate::accounts::users::User;
 use crate::comments::held::CommentPublication;
 use crate::contributions::Contribution;
 use crate::contributions::erasing::ERASE_ALL;
+use crate::error::NothingToDo;
 use crate::jobs::{self, Job};
 use crate::post_state::Moderated;
 use crate::submissions::held::Publication;
@@ -23,7 +24,7 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     effect.changed.extend(ChangedFact::of_state(case.thing, None, (contribution.withheld(), None)));
     let erasure = Job::new(ERASE_ALL, contribution.author());
     if site.store.fetch(jobs::is_waiting(&erasure)).await? {
-        return Err(Refusal::NothingToModerate("its author has left and has it erased").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::AuthorErases).into());
     }
     // The job may have passed the list that the post enters.
     jobs::demand_none(&mut effect.batch, &erasure);

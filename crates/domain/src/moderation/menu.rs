@@ -57,7 +57,7 @@ pub async fn of_post(visit: &mut Visit, moderator: &User, thing: &Thing) -> Resu
         }
         Contribution::Comment(stored) => menu.text = Some(stored.comment.body.clone()),
         Contribution::Tweet(_) => {}
-        Contribution::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
+        Contribution::Profile(_) => return Err(Refusal::CannotBeFlagged(thing.clone()).into()),
     }
     let subject =
         ActionSubject { state: post.state(), is_locked, is_pinned, is_moderator: false, in_force: &[] };

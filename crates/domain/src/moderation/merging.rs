@@ -8,14 +8,17 @@ use super::removals::{put_back, withdraw};
 use super::threads::read_story;
 use crate::articles::stories::StoredStory;
 use crate::contributions::Contribution;
+use crate::contributions::erasing::place_of;
+use crate::error::NothingToDo;
 use crate::news::item::{MERGED, News};
-use crate::values::{MAX_MERGED_STORIES, NewsId, Withheld};
+use crate::values::{MAX_MERGED_STORIES, NewsId, Thing, Withheld};
 use crate::{Error, Refusal, keys};
+use tidings_language::t;
 
 /// Merges a story into another.
 pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
     if id == into {
-        return Err(Refusal::NothingToModerate("a story cannot be merged into itself").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::MergedIntoItself).into());
     }
     let news = read_story(case, id).await?;
     news.state().demand_open(case.moderator)?;
@@ -36,10 +39,14 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
     after.merged.0.push(id);
     target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     effect.before = Some(into.to_string());
-    effect.message = Some(format!(
-        "A moderator has merged your story “{title}” (/news/{id}) into another (/news/{into}): {}",
-        case.reason
-    ));
+    let message = t!(
+        "A moderator has merged your story “{title}” {place} into another {other}: {reason}",
+        title,
+        place = place_of(case.thing),
+        other = place_of(&Thing::Story(into)),
+        reason = case.reason.as_str(),
+    );
+    effect.message = Some(message.to_string());
     Ok(effect)
 }
 
@@ -47,11 +54,10 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
 pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     let Some(into) = news.withheld.as_ref().and_then(Withheld::merged_into) else {
-        return Err(Refusal::NothingToModerate("the story has not been merged into another").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::NotMerged).into());
     };
     let merged_by = news.removed.as_deref().cloned();
-    let merged_by =
-        merged_by.ok_or(Refusal::NothingToModerate("the story has not been merged into another"))?;
+    let merged_by = merged_by.ok_or(Refusal::NothingToModerate(NothingToDo::NotMerged))?;
     let title = news.title.clone();
     let mut effect = put_back(case, &Contribution::Story(news.into()), &merged_by).await?;
     if let Some(target) = case.site.store.fetch(StoredStory::by_id(into)).await? {
@@ -59,9 +65,13 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         after.merged.0.retain(|other| *other != id);
         target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     }
-    effect.message = Some(format!(
-        "Your story “{title}” (/news/{id}) is no longer merged into /news/{into}: {}",
-        case.reason
-    ));
+    let message = t!(
+        "Your story “{title}” {place} is no longer merged into {other}: {reason}",
+        title,
+        place = place_of(case.thing),
+        other = format!("/news/{into}"),
+        reason = case.reason.as_str(),
+    );
+    effect.message = Some(message.to_string());
     Ok(effect)
 }

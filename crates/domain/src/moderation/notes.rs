@@ -7,6 +7,7 @@ use super::changes::{ChangedFact, FactPart, PRESENT};
 use super::people::read_person;
 use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
+use crate::error::NothingToDo;
 use crate::values::text_forms::record_text;
 use crate::values::{AsText, MAX_NOTES, ModerationId, Timestamp, UserId};
 use crate::{Error, Refusal, keys};
@@ -60,7 +61,7 @@ pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
 
 /// Deletes a note: only as the undo of its line.
 pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
-    let line = case.undoes.ok_or(Refusal::NothingToModerate("say which note to delete"))?;
+    let line = case.undoes.ok_or(Refusal::NothingToModerate(NothingToDo::NoteUnnamed))?;
     let person = read_person(case, name).await?.user.id;
     let mut effect = Effect::default();
     effect.batch.delete_field(keys::user_notes(person), line.id.to_string());

@@ -5,9 +5,12 @@ use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
 use crate::accounts::roles;
 use crate::accounts::users::{MODERATOR_FLAG, User};
+use crate::error::NothingToDo;
 use crate::values::{Hours, Reason, Restriction, RestrictionKind, Timestamp, day};
 use crate::{Error, Refusal, Site, fields, keys};
+use std::fmt::Display;
 use tidings_keyspace::{Hash, read};
+use tidings_language::{p, t};
 
 /// A person as stored.
 pub(super) struct StoredPerson {
@@ -68,30 +71,32 @@ pub(super) async fn restrict(
 
 /// The message to a person about a restriction.
 fn message_about(kind: RestrictionKind, restriction: &Restriction) -> String {
-    let lasts = restriction.until.map_or_else(
-        || "until further notice".to_owned(),
-        |end| format!("until {}", day::to_the_minute(end)),
-    );
-    let what = match kind {
-        RestrictionKind::Silence => {
-            format!("A moderator has silenced you {lasts}: you can only read and vote.")
+    let what = match (kind, restriction.until.map(day::to_the_minute)) {
+        (RestrictionKind::Silence, Some(time)) => {
+            p!("A moderator has silenced you until {time}: you can only read and vote.", time)
         }
-        RestrictionKind::Hold => format!("Your posts need a moderator's approval {lasts}."),
-        RestrictionKind::Ban => format!("A moderator has banned you {lasts}."),
-        RestrictionKind::Discount => {
-            format!("Your votes do not count {lasts}.")
+        (RestrictionKind::Silence, None) => {
+            p!("A moderator has silenced you until further notice: you can only read and vote.")
         }
+        (RestrictionKind::Hold, Some(time)) => {
+            p!("Your posts need a moderator's approval until {time}.", time)
+        }
+        (RestrictionKind::Hold, None) => p!("Your posts need a moderator's approval until further notice."),
+        (RestrictionKind::Ban, Some(time)) => p!("A moderator has banned you until {time}.", time),
+        (RestrictionKind::Ban, None) => p!("A moderator has banned you until further notice."),
+        (RestrictionKind::Discount, Some(time)) => p!("Your votes do not count until {time}.", time),
+        (RestrictionKind::Discount, None) => p!("Your votes do not count until further notice."),
     };
     format!("{what} {}", restriction.reason)
 }
 
 /// The message to a person that a restriction is over before its time.
-const fn lifted(kind: RestrictionKind) -> &'static str {
+fn lifted(kind: RestrictionKind) -> &'static str {
     match kind {
-        RestrictionKind::Silence => "A moderator has lifted your silence: you can post again.",
-        RestrictionKind::Hold => "Your posts no longer need a moderator's approval.",
-        RestrictionKind::Ban => "A moderator has lifted your ban.",
-        RestrictionKind::Discount => "Your votes count again.",
+        RestrictionKind::Silence => t!("A moderator has lifted your silence: you can post again."),
+        RestrictionKind::Hold => t!("Your posts no longer need a moderator's approval."),
+        RestrictionKind::Ban => t!("A moderator has lifted your ban."),
+        RestrictionKind::Discount => t!("Your votes count again."),
     }
 }
 
@@ -118,7 +123,7 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
     let person = read_person(case, name).await?;
     let now = case.now.timestamp();
     let in_force = person.user.restrictions.in_force(kind, now);
-    let restriction = in_force.ok_or(Refusal::NothingToModerate("no such restriction is in force"))?;
+    let restriction = in_force.ok_or(Refusal::NothingToModerate(NothingToDo::NoSuchRestriction))?;
     let replaced = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
     let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
     let message = match &replaced {
@@ -134,8 +139,8 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
 /// Warns a person: a message in the inbox.
 pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     read_person(case, name).await?;
-    let message = Some(format!("A moderator has warned you: {}", case.reason));
-    Ok(Effect { message, ..Effect::default() })
+    let message = t!("A moderator has warned you: {reason}", reason = case.reason.as_str());
+    Ok(Effect { message: Some(message.to_string()), ..Effect::default() })
 }
 
 /// Makes a person a moderator, or no longer one.
@@ -144,7 +149,7 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     let flags = person.hash.get("flags").unwrap_or_default();
     let is_moderator = flags.contains(MODERATOR_FLAG);
     if is_moderator == makes {
-        let is = if makes { "this person is already a moderator" } else { "this person is not a moderator" };
+        let is = if makes { NothingToDo::ModeratorAlready } else { NothingToDo::NotAModerator };
         return Err(Refusal::NothingToModerate(is).into());
     }
     let new = if makes { format!("{flags}{MODERATOR_FLAG}") } else { flags.replace(MODERATOR_FLAG, "") };
@@ -157,12 +162,12 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     let part = ("flags", FactPart::Letter(MODERATOR_FLAG));
     effect.changed.push(ChangedFact::of_part(&*key, part, (was, is)));
     effect.batch.set_field(key, "flags", new);
-    let now = if makes { "You are now a moderator." } else { "You are no longer a moderator." };
+    let now = if makes { t!("You are now a moderator.") } else { t!("You are no longer a moderator.") };
     effect.message = Some(told(now, case.reason));
     Ok(effect)
 }
 
 /// A sentence for a person, with the reason that a moderator gave.
-pub(super) fn told(what: &str, reason: &Reason) -> String {
-    if reason.is_empty() { what.to_owned() } else { format!("{what} {reason}") }
+pub(super) fn told(what: impl Display, reason: &Reason) -> String {
+    if reason.is_empty() { what.to_string() } else { format!("{what} {reason}") }
 }

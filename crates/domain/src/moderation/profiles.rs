@@ -6,10 +6,12 @@ use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
 use crate::accounts::users::{REMOVED_TEXTS, forget_removed};
+use crate::error::NothingToDo;
 use crate::moderation::log::Line;
 use crate::values::{Action, ModerationId, REMOVED, RemovedBy, Withheld};
 use crate::{Error, Refusal, keys};
 use tidings_keyspace::Hash;
+use tidings_language::t;
 
 /// The decision that removed the texts of a profile.
 fn removed_by(user: &Hash) -> Option<RemovedBy> {
@@ -24,10 +26,10 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     let stored = |(field, kept)| Some((field, kept, person.hash.get(field).filter(|text| !text.is_empty())?));
     let texts: Vec<_> = REMOVED_TEXTS.into_iter().filter_map(stored).collect();
     if texts.is_empty() {
-        return Err(Refusal::NothingToModerate("this profile has no text").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::NoTextOfProfile).into());
     }
     if person.hash.get(REMOVED).is_some() {
-        let why = "an earlier text of this profile has been removed. Restore it first";
+        let why = NothingToDo::EarlierTextRemoved;
         return Err(Refusal::NothingToModerate(why).into());
     }
     for (field, kept, text) in texts {
@@ -42,7 +44,9 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     effect.batch.field_absent(&key, REMOVED);
     effect.batch.set_field(&key, REMOVED, RemovedBy { line: case.id, earlier }.to_string());
     effect.changed.extend(ChangedFact::of_removal(case.thing, Some(person.user.id), case.id));
-    effect.message = Some(format!("A moderator has removed the text of your profile: {}", case.reason));
+    let reason = case.reason.as_str();
+    effect.message =
+        Some(t!("A moderator has removed the text of your profile: {reason}", reason).to_string());
     Ok(effect)
 }
 
@@ -62,7 +66,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
     match (posts, removed) {
         (Some(line), _) => remove_all::restore(case, &person, line),
         (None, Some(removed)) => restore_texts(case, &person, removed).await,
-        (None, None) => Err(Refusal::NothingToModerate("there is nothing to restore for this person").into()),
+        (None, None) => Err(Refusal::NothingToModerate(NothingToDo::NothingToRestore).into()),
     }
 }
 
@@ -82,7 +86,8 @@ async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedB
     }
     effect.batch.field_unchanged(&key, REMOVED, person.hash.get(REMOVED));
     forget_removed(&mut effect.batch, person.user.id);
-    effect.message = Some(format!("The text of your profile has been restored: {}", case.reason));
+    let reason = case.reason.as_str();
+    effect.message = Some(t!("The text of your profile has been restored: {reason}", reason).to_string());
     Ok(effect)
 }
 

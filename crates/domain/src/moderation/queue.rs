@@ -22,6 +22,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoStaticStr;
 use tidings_keyspace::{Boxed, Fetch, Hash, Order, read};
+use tidings_language::t;
 
 /// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
 #[derive(Debug, Clone, PartialEq)]
@@ -273,9 +274,6 @@ struct RowPerson {
     counts: [u64; 3],
 }
 
-/// Why somebody waits who was not asked for an application.
-const SIGNUP_BURST: &str = "many accounts were created at the same time";
-
 impl RowPerson {
     fn of(id: UserId) -> impl Fetch<Value = Self> {
         let counts = [keys::user_posted(id), keys::user_comments(id), keys::user_timeline(id)];
@@ -393,7 +391,10 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
     };
     let held_because = match why {
         Why::Held => state.and_then(Withheld::reason).map(str::to_owned),
-        _ if is_application && person.is_some_and(RowPerson::was_held) => Some(SIGNUP_BURST.to_owned()),
+        // Somebody waits who was not asked for an application.
+        _ if is_application && person.is_some_and(RowPerson::was_held) => {
+            Some(t!("many accounts were created at the same time").to_owned())
+        }
         _ => None,
     };
     let is_hidden = state.is_some_and(Withheld::is_flagged);

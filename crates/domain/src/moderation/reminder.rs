@@ -4,11 +4,12 @@
 
 use crate::accounts::staff;
 use crate::accounts::users::Role;
-use crate::values::words::{counted, span};
 use crate::values::{Moment, Timestamp};
 use crate::{Applied, Error, Site, fields, keys, review};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
+use tidings_language::n;
+use tidings_language::spans::span;
 
 /// How long after its start, and how often a server looks whether something has waited for long.
 pub(crate) const EVERY: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(60));
@@ -42,12 +43,13 @@ pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
     if let Applied::No(_) = site.apply(batch).await? {
         return Ok(false);
     }
-    let text = format!(
-        "{} in the review queue, the oldest for {}: {}/moderate",
-        counted(waiting.rows, "thing waits", "things wait"),
-        span(time.seconds_since(oldest)),
-        site.address
+    let text = n!(
+        waiting.rows,
+        "{count} thing waits in the review queue, the oldest for {time}: {address}",
+        "{count} things wait in the review queue, the oldest for {time}: {address}",
+        time = span(time.seconds_since(oldest)),
+        address = format!("{}/moderate", site.address),
     );
-    staff::tell(site, now, Role::Moderator, &text).await?;
+    staff::tell(site, now, Role::Moderator, &text.to_string()).await?;
     Ok(true)
 }

@@ -4,6 +4,7 @@ use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use super::log;
 use crate::contributions::Contribution;
+use crate::error::NothingToDo;
 use crate::news::item::News;
 use crate::values::{ModerationId, RemovedBy, Withheld};
 use crate::{Error, Refusal};
@@ -68,7 +69,7 @@ pub(super) async fn ended_by(
     removed_by: ModerationId,
 ) -> Result<Option<ModerationId>, Error> {
     if case.undoes.is_some_and(|line| line.id != removed_by) {
-        return Err(Refusal::NothingToModerate("this has since been restored and removed again").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::RemovedAgain).into());
     }
     match log::read_line(case.site, removed_by).await {
         Ok(line) => {

@@ -10,11 +10,13 @@ use super::people::{StoredPerson, read_person};
 use super::phases::{PHASE, Phase};
 use super::profiles::lines_of;
 use crate::contributions::Contribution;
+use crate::error::NothingToDo;
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::values::{FlagVerdict, MAX_REMOVALS_OF_ALL, ModerationId, Thing, UserId, Withheld};
 use crate::{Decision, Error, Refusal, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
+use tidings_language::{n, t};
 
 /// The jobs `remove_all:<moderation id>`.
 pub(crate) const KIND: JobKind =
@@ -54,7 +56,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     let person = read_person(case, name).await?;
     let mut lines = not_undone(&person.hash);
     if lines.len() >= MAX_REMOVALS_OF_ALL {
-        let why = "this person's posts have been removed too often. Undo an earlier removal first";
+        let why = NothingToDo::RemovedTooOften;
         return Err(Refusal::NothingToModerate(why).into());
     }
     lines.push(case.id);
@@ -70,9 +72,14 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     ];
     jobs::add_fields(&mut effect.batch, &job, fields.into_iter().chain(members::before(since)));
     effect.starts(Some(job), now);
-    let days = if days == 1 { "day".to_owned() } else { format!("{days} days") };
-    effect.message =
-        Some(format!("A moderator has removed what you posted in the last {days}: {}", case.reason));
+    let message = n!(
+        days,
+        "A moderator has removed what you posted in the last day: {reason}",
+        "A moderator has removed what you posted in the last {days} days: {reason}",
+        days = days.to_string(),
+        reason = case.reason.as_str(),
+    );
+    effect.message = Some(message.to_string());
     Ok(effect)
 }
 
@@ -82,7 +89,7 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
     let before = lines.len();
     lines.retain(|line| *line != origin);
     if lines.len() == before {
-        return Err(Refusal::NothingToModerate("these posts have already been restored").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::PostsRestored).into());
     }
     let mut effect = Effect { count: Some(0), in_progress: true, ..Effect::default() };
     effect.ends = Some(origin);
@@ -94,7 +101,8 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
     jobs::add(&mut effect.batch, &job, now, person.user.id);
     jobs::add_fields(&mut effect.batch, &job, [(ORIGIN, origin.to_string())]);
     effect.starts(Some(job), now);
-    effect.message = Some(format!("Your removed posts have been restored: {}", case.reason));
+    let reason = case.reason.as_str();
+    effect.message = Some(t!("Your removed posts have been restored: {reason}", reason).to_string());
     Ok(effect)
 }
 

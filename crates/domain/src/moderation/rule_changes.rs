@@ -43,8 +43,7 @@ async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Res
     if fits.map_err(|error| Error::Internal(error.to_string()))? {
         return Ok(());
     }
-    let message = "it is too large together with the other rules. Make it simpler".to_owned();
-    Err(Refusal::Pattern(PatternError::Regex(message)).into())
+    Err(Refusal::Pattern(PatternError::TooLargeTogether).into())
 }
 
 /// The effect of lifting a rule.

@@ -3,6 +3,7 @@
 
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart, reason_json};
+use crate::error::NothingToDo;
 use crate::identity::{ANNOUNCEMENT, REASONS, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::news::item::News;
 use crate::values::{
@@ -11,6 +12,7 @@ use crate::values::{
 };
 use crate::{Error, Refusal, keys};
 use tidings_keyspace::{Fetch, read};
+use tidings_language::t;
 
 /// The effect of another announcement and other pinned stories.
 /// `seen` is when the one was made that the administrator has seen.
@@ -57,16 +59,13 @@ pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Resul
     let is_pinned = stories.contains(&id);
     stories.retain(|story| *story != id);
     let until = match days {
-        None if !is_pinned => return Err(Refusal::NothingToModerate("this story is not pinned").into()),
+        None if !is_pinned => return Err(Refusal::NothingToModerate(NothingToDo::NotPinned).into()),
         None => last.pinned_until,
         Some(_) if !news.is_some_and(|news| news.state().is_listed()) => {
             return Err(Refusal::NoSuchNews.into());
         }
         Some(_) if stories.len() >= MAX_PINNED => {
-            return Err(Refusal::NothingToModerate(
-                "two stories are pinned already. Unpin one of them first",
-            )
-            .into());
+            return Err(Refusal::NothingToModerate(NothingToDo::TooManyPinned).into());
         }
         Some(days) => {
             stories.push(id);
@@ -88,12 +87,20 @@ pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Resul
     let (id, reasons, what) = match change {
         ReasonChange::Add(reason) => {
             let id = present.next_id();
-            (id, present.with(SavedReason { id, ..reason.clone() }), format!("added: {}", reason.title))
+            (
+                id,
+                present.with(SavedReason { id, ..reason.clone() }),
+                t!("added: {title}", title = &reason.title).to_string(),
+            )
         }
-        ReasonChange::Replace(reason) => {
-            (reason.id, present.with(reason.clone()), format!("changed: {}", title_of(reason.id)?))
+        ReasonChange::Replace(reason) => (
+            reason.id,
+            present.with(reason.clone()),
+            t!("changed: {title}", title = title_of(reason.id)?).to_string(),
+        ),
+        ReasonChange::Remove(id) => {
+            (*id, present.without(*id), t!("removed: {title}", title = title_of(*id)?).to_string())
         }
-        ReasonChange::Remove(id) => (*id, present.without(*id), format!("removed: {}", title_of(*id)?)),
     };
     if reasons.all().len() > MAX_SAVED_REASONS {
         return Err(Refusal::TooManySavedReasons { limit: MAX_SAVED_REASONS }.into());
@@ -144,7 +151,7 @@ pub(super) async fn end_measure(case: &Case<'_>, field: &'static str) -> Result<
     let [before] = case.site.store.fetch(read::fields(keys::SITE, [field])).await?;
     let until = before.as_deref().and_then(|before| end_of_measure(field, before));
     if until.is_none_or(|until| until <= case.now.timestamp()) {
-        return Err(Refusal::NothingToModerate("this is not in force").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::NotInForce).into());
     }
     let mut effect = Effect::default();
     effect.change(keys::SITE, field, (before.as_deref(), None));

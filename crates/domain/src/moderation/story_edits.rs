@@ -4,12 +4,15 @@ use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use super::threads::read_story;
 use crate::articles::stories::StoredStory;
+use crate::contributions::erasing::place_of;
+use crate::error::NothingToDo;
 use crate::moderation::log::Line;
-use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME};
+use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME, parts_in_words};
 use crate::post_state::Moderated;
 use crate::submissions::write_edit;
 use crate::values::{Body, NewsId, NewsUrl, Timestamp, Title, Topics};
 use crate::{Error, Refusal, keys};
+use tidings_language::t;
 
 /// The parts of a story that can be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +55,7 @@ pub(super) async fn edit(
         return Err(Refusal::TextHasNoUrl.into());
     }
     if text.is_some() && news.text().is_none() {
-        return Err(Refusal::NothingToModerate("this story is a link, so it has no text").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::LinkHasNoText).into());
     }
     let content = url.map(|url| url.as_str().to_owned());
     let content = content.or_else(|| text.map(|text| format!("{TEXT_SCHEME}{}", text.as_str())));
@@ -64,7 +67,7 @@ pub(super) async fn edit(
     };
     let what = after.differences(&before).join(" and ");
     if what.is_empty() {
-        return Err(Refusal::NothingToModerate("this would not change the story").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::StoryUnchanged).into());
     }
     let note = EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() };
     change(case, &news, (after, Some(note)), (Some(case.now.timestamp()), false)).await
@@ -125,11 +128,14 @@ async fn change(
     let change = (notes[0].as_deref(), notes[1].as_deref());
     effect.changed.push(ChangedFact::of_field(&key, EDITED, change));
     write_edit((case.site, case.now), case.moderator, (story, news), comes_back, &mut effect.batch).await?;
-    let what = to.differences(&from).join(" and ");
-    effect.message = Some(format!(
-        "A moderator has edited the {what} of your story “{}” (/news/{}): {}",
-        to.title, story.id, case.reason
-    ));
+    let message = t!(
+        "A moderator has edited the {parts} of your story “{title}” {place}: {reason}",
+        parts = parts_in_words(&to.differences(&from).join(" and ")),
+        title = &to.title,
+        place = place_of(case.thing),
+        reason = case.reason.as_str(),
+    );
+    effect.message = Some(message.to_string());
     effect.before = story.edited_at.map(|time| time.to_string());
     Ok(effect)
 }

@@ -3,6 +3,7 @@
 use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use crate::articles::stories::StoredStory;
+use crate::error::NothingToDo;
 use crate::news::item::{LOCKED, Lock, News};
 use crate::post_state::Moderated;
 use crate::values::{Closed, NewsId, PostKind};
@@ -22,7 +23,7 @@ pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStor
 pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     if news.locked.is_some() {
-        return Err(Refusal::NothingToModerate("the thread is already locked").into());
+        return Err(Refusal::NothingToModerate(NothingToDo::LockedAlready).into());
     }
     // The undo of an unlocking locks for the reason that there was.
     let former = case.undoes.and_then(|line| line.changed_from(LOCKED)??.parse::<Lock>().ok());
@@ -33,7 +34,7 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
 /// Opens the thread of a story again.
 pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
-    let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
+    let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate(NothingToDo::NotLocked))?;
     Ok(Effect { ends: Some(lock.moderation), ..write(case, &news, None) })
 }
 

@@ -16,6 +16,7 @@ use crate::{Refusal, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
+use tidings_language::t;
 use tidings_text::words::{self, Token};
 
 /// The title of a story that was erased.
@@ -75,10 +76,30 @@ record_text!(Lock or NotAnId: {moderation} ":" {reason OnOneLine});
 pub struct EditNote {
     /// The line of the log that says who edited it.
     pub moderation: ModerationId,
-    /// The parts that were changed, in words, such as "title and topics".
+    /// The parts that were changed, such as "title and topics".
     pub what: Box<str>,
     /// Why.
     pub reason: Box<str>,
+}
+
+impl EditNote {
+    /// The parts that were changed, in the language of the site.
+    pub fn in_words(&self) -> String {
+        parts_in_words(&self.what)
+    }
+}
+
+/// The parts of a story in a note, in the language of the site.
+pub(crate) fn parts_in_words(what: &str) -> String {
+    let mut parts = what.split(" and ").map(|part| match part {
+        "title" => t!("part of a story" => "title"),
+        "topics" => t!("part of a story" => "topics"),
+        "URL" => t!("part of a story" => "URL"),
+        "text" => t!("part of a story" => "text"),
+        other => other,
+    });
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |first, second| t!("{first} and {second}", first, second).to_string())
 }
 
 record_text!(EditNote or NotAnId: {moderation} ":" {what AsText} ":" {reason OnOneLine});

@@ -17,6 +17,7 @@ use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
 use crate::audit::AUDIT;
+use crate::error::NothingToDo;
 use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId};
 use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
 use serde_json::Value;
@@ -167,7 +168,7 @@ async fn begin(
         }
         let old = Causes::of(&hash);
         if cause == BanCause::Sites && !is_cause && old == (Causes { sites: false, account: true }) {
-            return Err(Refusal::NothingToModerate("the voter is banned with its account").into());
+            return Err(Refusal::NothingToModerate(NothingToDo::BannedWithAccount).into());
         }
         let new = old.with(cause, is_cause);
         let direction = new.direction();

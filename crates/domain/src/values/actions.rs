@@ -6,6 +6,7 @@ use crate::values::{
     Pattern, PostKind, PostState, ReadBy, ReasonChange, RestrictionKind, RuleEffect, Thing, Timestamp, Title,
     Topics,
 };
+use tidings_language::{Argument, Message, Phrase, m, t};
 
 /// How long something lasts: `None` is forever.
 pub type Hours = Option<u64>;
@@ -15,18 +16,18 @@ pub type Hours = Option<u64>;
 pub struct ActionFacts {
     /// The name in calls and in the log.
     pub name: &'static str,
-    /// The words on its button; empty if no menu offers it.
-    pub button: &'static str,
+    /// The action in words that tell it from all others.
+    pub words: &'static Message,
+    /// Its sentence in the past tense about a `thing`, without the moderator.
+    pub past: &'static Message,
+    /// The same with the `moderator`.
+    pub by: &'static Message,
+    /// The words on its button; `None` if no menu offers it.
+    pub button: Option<&'static Message>,
     /// Whether it can be done to something. Menus offer what can.
     pub fits: fn(&ActionSubject<'_>) -> bool,
-    /// Its sentence in the past tense, after the name of the moderator, unless it begins with `{}`, which stands for the
-    /// thing.
-    pub past: &'static str,
-    /// Its thing in words, for a list of actions.
-    pub object: &'static str,
-    /// A sentence about it to the person whom it concerns; `{}` stands for the thing. Empty if they are not told, or the
-    /// message has no title.
-    pub told: &'static str,
+    /// A sentence to the person whom it concerns; `None` if they are not told, or the message has no title.
+    pub told: fn(&Thing) -> Option<&'static str>,
     /// Whether that person can appeal: it takes something from them, and it can be undone.
     pub can_be_appealed: bool,
     /// Its verdict on the flags of its thing. `None` leaves the row in the queue.
@@ -105,22 +106,25 @@ pub enum Undo {
 }
 
 /// An action of which nothing follows.
-const PLAIN: ActionFacts = ActionFacts {
-    name: "",
-    button: "",
-    fits: |_| false,
-    past: "",
-    object: "a story, a comment or a post",
-    told: "",
-    can_be_appealed: false,
-    verdict: None,
-    undo: Undo::Never,
-    restriction: None,
-    needs_no_reason: false,
-    is_private: false,
-    is_of_administrators: false,
-    has_own_call: false,
-};
+const fn plain(name: &'static str, [words, past, by]: [&'static Message; 3]) -> ActionFacts {
+    ActionFacts {
+        name,
+        words,
+        past,
+        by,
+        button: None,
+        fits: |_| false,
+        told: |_| None,
+        can_be_appealed: false,
+        verdict: None,
+        undo: Undo::Never,
+        restriction: None,
+        needs_no_reason: false,
+        is_private: false,
+        is_of_administrators: false,
+        has_own_call: false,
+    }
+}
 /// An action by which flags were right.
 const UPHELD: Option<FlagVerdict> = Some(FlagVerdict::Upheld);
 /// One by which they were wrong.
@@ -136,7 +140,9 @@ macro_rules! actions {
     ($(
         $(#[$doc:meta])*
         $Name:ident $(($($given:ty),+))? $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)+ })?
-        = $name:literal, $past:literal, { $($fact:ident: $value:expr),* $(,)? };
+        = $name:literal, {
+            words: $words:expr, past: $past:expr, by: $by:expr $(, $fact:ident: $value:expr)* $(,)?
+        };
     )+) => {
         /// The action that a line of the moderation log records.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -169,7 +175,7 @@ macro_rules! actions {
             /// The facts that follow from it.
             pub const fn facts(self) -> ActionFacts {
                 match self {
-                    $(Self::$Name => ActionFacts { name: $name, past: $past, $($fact: $value,)* ..PLAIN },)+
+                    $(Self::$Name => ActionFacts { $($fact: $value,)* ..plain($name, [$words, $past, $by]) },)+
                 }
             }
         }
@@ -188,25 +194,51 @@ macro_rules! actions {
 
 actions! {
     /// A story, a comment or a tweet was removed.
-    Remove = "remove", "removed {}", {
-        button: "Remove",
+    Remove = "remove", {
+        words: m!("removed a story, a comment or a post"),
+        past: m!("removed {thing}"),
+        by: m!("{moderator} removed {thing}"),
+        button: Some(m!("Remove")),
         fits: |it| it.is_open_post(),
-        told: "Your {} was removed",
+        told: |thing| match thing {
+            Thing::Story(_) => Some(t!("Your story was removed")),
+            Thing::Comment(_) => Some(t!("Your comment was removed")),
+            Thing::Tweet(_) => Some(t!("Your post was removed")),
+            Thing::User(_) => Some(t!("Your profile was removed")),
+            _ => None,
+        },
         can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
     };
     /// A removed story, comment or tweet is back.
-    Restore = "restore", "restored {}", {
-        told: "Your {} is back",
-        button: "Put back",
+    Restore = "restore", {
+        words: m!("restored a story, a comment or a post"),
+        past: m!("restored {thing}"),
+        by: m!("{moderator} restored {thing}"),
+        told: |thing| match thing {
+            Thing::Story(_) => Some(t!("Your story is back")),
+            Thing::Comment(_) => Some(t!("Your comment is back")),
+            Thing::Tweet(_) => Some(t!("Your post is back")),
+            Thing::User(_) => Some(t!("Your profile is back")),
+            _ => None,
+        },
+        button: Some(m!("Put back")),
         fits: |it| !it.is_person() && matches!(it.state.closed(), Some(Closed::Removed)) && !it.state.unseen,
         undo: Undo::Deed(|_| Some(Deed::Remove)),
     };
     /// A story, a comment or a tweet was erased for good. The deed is confirmed with this id.
-    Erase(Option<Box<str>>) = "erase", "erased {}", {
-        told: "Your {} was erased",
-        button: "Erase for good",
+    Erase(Option<Box<str>>) = "erase", {
+        words: m!("erased a story, a comment or a post"),
+        past: m!("erased {thing}"),
+        by: m!("{moderator} erased {thing}"),
+        told: |thing| match thing {
+            Thing::Story(_) => Some(t!("Your story was erased")),
+            Thing::Comment(_) => Some(t!("Your comment was erased")),
+            Thing::Tweet(_) => Some(t!("Your post was erased")),
+            _ => None,
+        },
+        button: Some(m!("Erase for good")),
         fits: |it| !it.is_person() && !matches!(it.state.closed(), Some(Closed::Erased)),
         verdict: UPHELD,
         is_of_administrators: true,
@@ -221,125 +253,162 @@ actions! {
         url: Option<NewsUrl>,
         /// The new text of a story without a URL, or of a comment.
         text: Option<Body>,
-    } = "edit", "edited {}", {
-        object: "a story or a comment",
-        button: "Edit",
+    } = "edit", {
+        words: m!("edited a story or a comment"),
+        past: m!("edited {thing}"),
+        by: m!("{moderator} edited {thing}"),
+        button: Some(m!("Edit")),
         fits: |it| matches!(it.state.kind, PostKind::Story | PostKind::Comment) && it.is_open_post(),
-        told: "Your {} was edited",
+        told: |thing| match thing {
+            Thing::Story(_) => Some(t!("Your story was edited")),
+            Thing::Comment(_) => Some(t!("Your comment was edited")),
+            _ => None,
+        },
         can_be_appealed: true,
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Edit { title: None, topics: None, url: None, text: None })),
     };
     /// A story was merged into another.
-    Merge(NewsId) = "merge", "merged {}", {
-        object: "a story",
-        button: "Merge into another story",
+    Merge(NewsId) = "merge", {
+        words: m!("merged a story"),
+        past: m!("merged {thing}"),
+        by: m!("{moderator} merged {thing}"),
+        button: Some(m!("Merge into another story")),
         fits: |it| it.is_story() && it.is_open_post(),
-        told: "Your {} was merged into another",
+        told: |_| Some(t!("Your story was merged into another")),
         can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Split)),
     };
     /// A merged story is a story of its own again.
-    Split = "split", "split off {}", {
-        told: "Your {} is a story of its own again",
-        object: "a story",
-        button: "Split off again",
+    Split = "split", {
+        words: m!("split off a story"),
+        past: m!("split off {thing}"),
+        by: m!("{moderator} split off {thing}"),
+        told: |_| Some(t!("Your story is a story of its own again")),
+        button: Some(m!("Split off again")),
         fits: |it| matches!(it.state.closed(), Some(Closed::Merged(_))),
     };
     /// The thread of a story was locked.
-    Lock = "lock", "locked the thread of {}", {
-        button: "Lock the thread",
+    Lock = "lock", {
+        words: m!("locked the thread of a story"),
+        past: m!("locked the thread of {thing}"),
+        by: m!("{moderator} locked the thread of {thing}"),
+        button: Some(m!("Lock the thread")),
         fits: |it| it.is_story() && it.is_open_post() && !it.is_locked,
-        object: "a story",
-        told: "The thread of your {} was locked",
+        told: |_| Some(t!("The thread of your story was locked")),
         can_be_appealed: true,
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Unlock)),
     };
     /// The thread is open again.
-    Unlock = "unlock", "unlocked the thread of {}", {
-        told: "The thread of your {} is open again",
-        button: "Unlock the thread",
+    Unlock = "unlock", {
+        words: m!("unlocked the thread of a story"),
+        past: m!("unlocked the thread of {thing}"),
+        by: m!("{moderator} unlocked the thread of {thing}"),
+        told: |_| Some(t!("The thread of your story is open again")),
+        button: Some(m!("Unlock the thread")),
         fits: |it| it.is_story() && it.is_open_post() && it.is_locked,
-        object: "a story",
         undo: Undo::Deed(|_| Some(Deed::Lock)),
     };
     /// A person's posts wait for approval.
-    Hold(Hours) = "hold", "now holds the posts of {}", {
-        button: "Hold their posts for approval",
+    Hold(Hours) = "hold", {
+        words: m!("now holds the posts of a person"),
+        past: m!("now holds the posts of {thing}"),
+        by: m!("{moderator} now holds the posts of {thing}"),
+        button: Some(m!("Hold their posts for approval")),
         fits: |it| it.is_free_of(RestrictionKind::Hold),
-        object: "a person",
-        told: "Your posts now wait for approval",
+        told: |_| Some(t!("Your posts now wait for approval")),
         can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Hold),
         undo: Undo::Deed(|_| Some(Deed::Unhold)),
     };
     /// A person's posts no longer wait.
-    Unhold = "unhold", "no longer holds the posts of {}", {
-        told: "Your posts no longer wait for approval",
-        button: "Stop holding what they write",
+    Unhold = "unhold", {
+        words: m!("no longer holds the posts of a person"),
+        past: m!("no longer holds the posts of {thing}"),
+        by: m!("{moderator} no longer holds the posts of {thing}"),
+        told: |_| Some(t!("Your posts no longer wait for approval")),
+        button: Some(m!("Stop holding what they write")),
         fits: |it| it.is_under(RestrictionKind::Hold),
-        object: "a person",
         restriction: Some(RestrictionKind::Hold),
         undo: Undo::Deed(|_| Some(Deed::Hold(None))),
     };
     /// A person reads and votes only.
-    Silence(Hours) = "silence", "silenced {}", {
-        object: "a person",
-        button: "Silence",
+    Silence(Hours) = "silence", {
+        words: m!("silenced a person"),
+        past: m!("silenced {thing}"),
+        by: m!("{moderator} silenced {thing}"),
+        button: Some(m!("button" => "Silence")),
         fits: |it| it.is_free_of(RestrictionKind::Silence),
-        told: "You were silenced",
+        told: |_| Some(t!("You were silenced")),
         can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Silence),
         undo: Undo::Deed(|_| Some(Deed::Unsilence)),
     };
     /// The silence was lifted.
-    Unsilence = "unsilence", "lifted the silence of {}", {
-        told: "Your silence was lifted",
-        button: "Lift the silence",
+    Unsilence = "unsilence", {
+        words: m!("lifted the silence of a person"),
+        past: m!("lifted the silence of {thing}"),
+        by: m!("{moderator} lifted the silence of {thing}"),
+        told: |_| Some(t!("Your silence was lifted")),
+        button: Some(m!("Lift the silence")),
         fits: |it| it.is_under(RestrictionKind::Silence),
-        object: "a person",
         restriction: Some(RestrictionKind::Silence),
         undo: Undo::Deed(|_| Some(Deed::Silence(None))),
     };
     /// A person cannot log in.
-    Ban(Hours) = "ban", "banned {}", {
-        object: "a person",
-        button: "Ban",
+    Ban(Hours) = "ban", {
+        words: m!("banned a person"),
+        past: m!("banned {thing}"),
+        by: m!("{moderator} banned {thing}"),
+        button: Some(m!("button" => "Ban")),
         fits: |it| it.is_free_of(RestrictionKind::Ban),
-        told: "You were banned",
+        told: |_| Some(t!("You were banned")),
         can_be_appealed: true,
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Ban),
         undo: Undo::Deed(|_| Some(Deed::Unban)),
     };
     /// The ban was lifted.
-    Unban = "unban", "lifted the ban of {}", {
-        told: "Your ban was lifted",
-        button: "Lift the ban",
+    Unban = "unban", {
+        words: m!("lifted the ban of a person"),
+        past: m!("lifted the ban of {thing}"),
+        by: m!("{moderator} lifted the ban of {thing}"),
+        told: |_| Some(t!("Your ban was lifted")),
+        button: Some(m!("Lift the ban")),
         fits: |it| it.is_under(RestrictionKind::Ban),
-        object: "a person",
         restriction: Some(RestrictionKind::Ban),
         undo: Undo::Deed(|_| Some(Deed::Ban(None))),
     };
     /// All posts of a person of the last days, so many, were removed.
-    RemoveAll(u64) = "remove_all", "removed the recent posts of {}", {
-        button: "Remove everything",
+    RemoveAll(u64) = "remove_all", {
+        words: m!("removed the recent posts of a person"),
+        past: m!("removed the recent posts of {thing}"),
+        by: m!("{moderator} removed the recent posts of {thing}"),
+        button: Some(m!("Remove everything")),
         fits: |it| it.is_person(),
-        object: "a person",
-        told: "Your recent posts were removed",
+        told: |_| Some(t!("Your recent posts were removed")),
         can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
     };
     /// Something that waited was approved.
-    Approve = "approve", "approved {}", {
-        told: "Your {} was approved",
-        object: "something",
-        button: "Approve",
+    Approve = "approve", {
+        words: m!("approved something"),
+        past: m!("approved {thing}"),
+        by: m!("{moderator} approved {thing}"),
+        told: |thing| match thing {
+            Thing::Story(_) => Some(t!("Your story was approved")),
+            Thing::Comment(_) => Some(t!("Your comment was approved")),
+            Thing::Tweet(_) => Some(t!("Your post was approved")),
+            Thing::Application(_) => Some(t!("Your application was approved")),
+            Thing::Appeal(_) => Some(t!("Your appeal was approved")),
+            _ => None,
+        },
+        button: Some(m!("Approve")),
         fits: |it| it.waits(),
         verdict: REJECTED,
         needs_no_reason: true,
@@ -352,176 +421,273 @@ actions! {
         }),
     };
     /// Something that waited was rejected.
-    Reject = "reject", "rejected {}", {
-        object: "something",
-        button: "Reject",
+    Reject = "reject", {
+        words: m!("rejected something"),
+        past: m!("rejected {thing}"),
+        by: m!("{moderator} rejected {thing}"),
+        button: Some(m!("Reject")),
         fits: |it| it.waits(),
-        told: "Your {} was rejected",
+        told: |thing| match thing {
+            Thing::Story(_) => Some(t!("Your story was rejected")),
+            Thing::Comment(_) => Some(t!("Your comment was rejected")),
+            Thing::Tweet(_) => Some(t!("Your post was rejected")),
+            Thing::Application(_) => Some(t!("Your application was rejected")),
+            Thing::Appeal(_) => Some(t!("Your appeal was rejected")),
+            _ => None,
+        },
         can_be_appealed: true,
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
     /// Something that readers flagged stays.
-    Keep = "keep", "kept {}", {
-        object: "something",
-        button: "Keep",
+    Keep = "keep", {
+        words: m!("kept something"),
+        past: m!("kept {thing}"),
+        by: m!("{moderator} kept {thing}"),
+        button: Some(m!("Keep")),
         fits: |it| it.is_open_post() && it.is_hidden(),
         verdict: REJECTED,
         needs_no_reason: true,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
     /// A person was warned.
-    Warn = "warn", "warned {}", {
-        told: "A moderator warned you",
-        object: "a person",
-        button: "Warn",
+    Warn = "warn", {
+        words: m!("warned a person"),
+        past: m!("warned {thing}"),
+        by: m!("{moderator} warned {thing}"),
+        told: |_| Some(t!("A moderator warned you")),
+        button: Some(m!("Warn")),
         fits: |it| it.is_person(),
         verdict: UPHELD,
     };
     /// Moderators noted something about a person.
-    Note = "note", "wrote a note about {}", {
-        button: "Write a note",
+    Note = "note", {
+        words: m!("wrote a note about a person"),
+        past: m!("wrote a note about {thing}"),
+        by: m!("{moderator} wrote a note about {thing}"),
+        button: Some(m!("Write a note")),
         fits: |it| it.is_person(),
         is_private: true,
-        object: "a person",
         undo: Undo::Deed(|_| Some(Deed::Unnote)),
     };
     /// The votes of a person do not count.
-    Discount(Hours) = "discount", "stopped counting the votes of {}", {
-        button: "Stop counting their votes",
+    Discount(Hours) = "discount", {
+        words: m!("stopped counting the votes of a person"),
+        past: m!("stopped counting the votes of {thing}"),
+        by: m!("{moderator} stopped counting the votes of {thing}"),
+        button: Some(m!("Stop counting their votes")),
         fits: |it| it.is_free_of(RestrictionKind::Discount),
-        object: "a person",
-        told: "Your votes do not count",
+        told: |_| Some(t!("Your votes do not count")),
         can_be_appealed: true,
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Recount)),
     };
     /// The votes of a person count again.
-    Recount = "recount", "resumed counting the votes of {}", {
-        told: "Your votes count again",
-        button: "Count their votes again",
+    Recount = "recount", {
+        words: m!("resumed counting the votes of a person"),
+        past: m!("resumed counting the votes of {thing}"),
+        by: m!("{moderator} resumed counting the votes of {thing}"),
+        told: |_| Some(t!("Your votes count again")),
+        button: Some(m!("Count their votes again")),
         fits: |it| it.is_under(RestrictionKind::Discount),
-        object: "a person",
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Discount(None))),
     };
     /// A person became a moderator.
-    MakeModerator = "make_moderator", "{} is now a moderator", {
-        told: "You are now a moderator",
-        button: "Make a moderator",
+    MakeModerator = "make_moderator", {
+        words: m!("a person is now a moderator"),
+        past: m!("{thing} is now a moderator"),
+        by: m!("{thing} is now a moderator, by {moderator}"),
+        told: |_| Some(t!("You are now a moderator")),
+        button: Some(m!("Make a moderator")),
         fits: |it| it.is_person() && !it.is_moderator,
-        object: "a person",
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::UnmakeModerator)),
     };
     /// A person is no longer a moderator.
-    UnmakeModerator = "unmake_moderator", "{} is no longer a moderator", {
-        told: "You are no longer a moderator",
-        button: "Remove the moderator role",
+    UnmakeModerator = "unmake_moderator", {
+        words: m!("a person is no longer a moderator"),
+        past: m!("{thing} is no longer a moderator"),
+        by: m!("{thing} is no longer a moderator, by {moderator}"),
+        told: |_| Some(t!("You are no longer a moderator")),
+        button: Some(m!("Remove the moderator role")),
         fits: |it| it.is_person() && it.is_moderator,
-        object: "a person",
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::MakeModerator)),
     };
     /// A person became an administrator, by their groups at the provider.
-    MakeAdministrator = "make_administrator", "{} is now an administrator", {
-        object: "a person",
+    MakeAdministrator = "make_administrator", {
+        words: m!("a person is now an administrator"),
+        past: m!("{thing} is now an administrator"),
+        by: m!("{thing} is now an administrator, by {moderator}"),
         has_own_call: true,
     };
     /// A person is no longer an administrator, by their groups at the provider.
-    UnmakeAdministrator = "unmake_administrator", "{} is no longer an administrator", {
-        object: "a person",
+    UnmakeAdministrator = "unmake_administrator", {
+        words: m!("a person is no longer an administrator"),
+        past: m!("{thing} is no longer an administrator"),
+        by: m!("{thing} is no longer an administrator, by {moderator}"),
         has_own_call: true,
     };
     /// A rule was added.
-    Rule(Pattern, RuleEffect) = "rule", "added {}", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Unrule) };
+    Rule(Pattern, RuleEffect) = "rule", {
+        words: m!("added a rule"),
+        past: m!("added {thing}"),
+        by: m!("{moderator} added {thing}"),
+        has_own_call: true,
+        undo: Undo::Facts(Action::Unrule),
+    };
     /// A rule was removed.
-    Unrule = "unrule", "removed {}", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Rule) };
+    Unrule = "unrule", {
+        words: m!("removed a rule"),
+        past: m!("removed {thing}"),
+        by: m!("{moderator} removed {thing}"),
+        has_own_call: true,
+        undo: Undo::Facts(Action::Rule),
+    };
     /// A note about a person was deleted.
-    Unnote = "unnote", "deleted a note about {}", {
+    Unnote = "unnote", {
+        words: m!("deleted a note about a person"),
+        past: m!("deleted a note about {thing}"),
+        by: m!("{moderator} deleted a note about {thing}"),
         is_private: true,
-        object: "a person",
         has_own_call: true,
     };
     /// A decision of the queue was taken back: what it was about waits again.
-    Reopen = "reopen", "reopened the case of {}", { object: "something", has_own_call: true };
+    Reopen = "reopen", {
+        words: m!("reopened the case of something"),
+        past: m!("reopened the case of {thing}"),
+        by: m!("{moderator} reopened the case of {thing}"),
+        has_own_call: true,
+    };
     /// A moderator spoke as such.
-    Speak = "speak", "spoke as a moderator in {}", { object: "a comment", has_own_call: true };
+    Speak = "speak", {
+        words: m!("spoke as a moderator in a comment"),
+        past: m!("spoke as a moderator in {thing}"),
+        by: m!("{moderator} spoke as a moderator in {thing}"),
+        has_own_call: true,
+    };
     /// A network or an e-mail domain was banned.
-    Bar(BannedOrigin, BanScope, Hours) = "bar", "banned {}", {
-        object: "a network or domain",
+    Bar(BannedOrigin, BanScope, Hours) = "bar", {
+        words: m!("banned a network or domain"),
+        past: m!("banned {thing}"),
+        by: m!("{moderator} banned {thing}"),
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Unbar),
     };
     /// Such a ban was lifted.
-    Unbar = "unbar", "lifted {}", {
-        object: "the ban of a network or domain",
+    Unbar = "unbar", {
+        words: m!("lifted the ban of a network or domain"),
+        past: m!("lifted {thing}"),
+        by: m!("{moderator} lifted {thing}"),
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Bar),
     };
     /// The announcement or the pinned stories were changed, if the last one was still the one of this time.
-    Announce(Announcement, Option<Timestamp>) = "announce", "changed {}", {
-        object: "the announcement",
+    Announce(Announcement, Option<Timestamp>) = "announce", {
+        words: m!("changed the announcement"),
+        past: m!("changed {thing}"),
+        by: m!("{moderator} changed {thing}"),
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Announce),
     };
     /// A story was pinned to the top of the front page, for so many days.
-    Pin(u64) = "pin", "pinned {}", {
-        button: "Pin to the front page",
+    Pin(u64) = "pin", {
+        words: m!("pinned a story"),
+        past: m!("pinned {thing}"),
+        by: m!("{moderator} pinned {thing}"),
+        button: Some(m!("Pin to the front page")),
         fits: |it| it.is_story() && it.state.is_listed() && !it.is_pinned,
-        object: "a story",
         is_of_administrators: true,
         needs_no_reason: true,
         undo: Undo::Facts(Action::Unpin),
     };
     /// It is no longer pinned.
-    Unpin = "unpin", "unpinned {}", {
-        button: "Unpin",
+    Unpin = "unpin", {
+        words: m!("unpinned a story"),
+        past: m!("unpinned {thing}"),
+        by: m!("{moderator} unpinned {thing}"),
+        button: Some(m!("Unpin")),
         fits: |it| it.is_story() && it.is_pinned,
-        object: "a story",
         is_of_administrators: true,
         needs_no_reason: true,
         undo: Undo::Facts(Action::Pin),
     };
     /// The reasons that moderators have at hand were changed.
-    SetReasons(ReasonChange) = "set_reasons", "changed {}", {
-        object: "the saved reasons",
+    SetReasons(ReasonChange) = "set_reasons", {
+        words: m!("changed the saved reasons"),
+        past: m!("changed {thing}"),
+        by: m!("{moderator} changed {thing}"),
         needs_no_reason: true,
         has_own_call: true,
         undo: Undo::Facts(Action::SetReasons),
     };
     /// A webhook was added, changed or removed. The line does not know the address, which is a secret.
-    SetHooks = "set_hooks", "changed {}", { object: "the webhooks", has_own_call: true };
+    SetHooks = "set_hooks", {
+        words: m!("changed the webhooks"),
+        past: m!("changed {thing}"),
+        by: m!("{moderator} changed {thing}"),
+        has_own_call: true,
+    };
     /// Another choice of who may read the site. The reason says which.
-    SetReaders = "set_readers", "changed {}", { object: "who can read the site", has_own_call: true };
+    SetReaders = "set_readers", {
+        words: m!("changed who can read the site"),
+        past: m!("changed {thing}"),
+        by: m!("{moderator} changed {thing}"),
+        has_own_call: true,
+    };
     /// Nobody can sign up for so many hours.
-    StopSignups(u64) = "stop_signups", "stopped {}", { object: "sign-ups", undo: Undo::Facts(Action::ResumeSignups) };
+    StopSignups(u64) = "stop_signups", {
+        words: m!("stopped sign-ups"),
+        past: m!("stopped {thing}"),
+        by: m!("{moderator} stopped {thing}"),
+        undo: Undo::Facts(Action::ResumeSignups),
+    };
     /// People can sign up again.
-    ResumeSignups = "resume_signups", "resumed {}", { object: "sign-ups", undo: Undo::Facts(Action::StopSignups) };
+    ResumeSignups = "resume_signups", {
+        words: m!("resumed sign-ups"),
+        past: m!("resumed {thing}"),
+        by: m!("{moderator} resumed {thing}"),
+        undo: Undo::Facts(Action::StopSignups),
+    };
     /// The posts of young accounts wait for approval for some time.
     HoldYoung {
         /// The age below which an account is young, in hours.
         age: u64,
         /// For so many hours.
         hours: u64,
-    } = "hold_young", "now holds {}", { object: "the posts of young accounts", undo: Undo::Facts(Action::UnholdYoung) };
+    } = "hold_young", {
+        words: m!("now holds the posts of young accounts"),
+        past: m!("now holds {thing}"),
+        by: m!("{moderator} now holds {thing}"),
+        undo: Undo::Facts(Action::UnholdYoung),
+    };
     /// They no longer wait.
-    UnholdYoung = "unhold_young", "no longer holds {}", { object: "the posts of young accounts", undo: Undo::Facts(Action::HoldYoung) };
+    UnholdYoung = "unhold_young", {
+        words: m!("no longer holds the posts of young accounts"),
+        past: m!("no longer holds {thing}"),
+        by: m!("{moderator} no longer holds {thing}"),
+        undo: Undo::Facts(Action::HoldYoung),
+    };
     /// A message to the moderators was answered, if the last one was still this. The member may have read the answer.
-    Answer(MessageText, Option<u64>) = "answer", "answered {}", {
-        object: "a message",
+    Answer(MessageText, Option<u64>) = "answer", {
+        words: m!("answered a message"),
+        past: m!("answered {thing}"),
+        by: m!("{moderator} answered {thing}"),
         verdict: CLOSED,
         needs_no_reason: true,
         has_own_call: true,
     };
     /// A message to the moderators was closed without an answer.
-    Close = "close", "closed {} without an answer", {
-        told: "Your {} was closed without an answer",
-        object: "a message",
-        button: "Close without an answer",
+    Close = "close", {
+        words: m!("closed a message without an answer"),
+        past: m!("closed {thing} without an answer"),
+        by: m!("{moderator} closed {thing} without an answer"),
+        told: |_| Some(t!("Your message was closed without an answer")),
+        button: Some(m!("Close without an answer")),
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Reopen)),
     };
@@ -540,9 +706,26 @@ impl Action {
     }
 
     /// The action in words that tell it from all others.
-    pub fn words(self) -> String {
-        let ActionFacts { past, object, .. } = self.facts();
-        past.replace("{}", object)
+    pub fn words(self) -> &'static str {
+        self.facts().words.text()
+    }
+
+    /// The words on its button.
+    pub fn button(self) -> &'static str {
+        self.facts().button.map_or("", Message::text)
+    }
+
+    /// Its sentence about a thing, with the name of the moderator if there is one.
+    pub fn sentence<'a>(
+        self,
+        moderator: Option<impl Into<Argument<'a>>>,
+        thing: impl Into<Argument<'a>>,
+    ) -> Phrase<'a> {
+        let ActionFacts { past, by, .. } = self.facts();
+        match moderator {
+            Some(moderator) => Phrase::new(by).with("moderator", moderator).with("thing", thing),
+            None => Phrase::new(past).with("thing", thing),
+        }
     }
 
     /// Those that can be done to something by an administrator, or by another moderator.
@@ -591,10 +774,12 @@ mod tests {
 
     #[test]
     fn each_action_has_words_of_its_own() {
-        let words: HashSet<String> = Action::ALL.iter().map(|action| action.words()).collect();
+        let words: HashSet<&str> = Action::ALL.iter().map(|action| action.facts().words.english).collect();
         assert_eq!(words.len(), Action::ALL.len(), "{words:?}");
         for action in Action::ALL {
-            assert!(action.facts().past.contains("{}"), "{action}");
+            let by = action.sentence(Some("alice"), "something").in_english();
+            assert!(by.contains("something") && by.contains("alice"), "{action}: {by}");
+            assert!(by.contains(&action.sentence(None::<&str>, "something").in_english()), "{action}: {by}");
         }
     }
 

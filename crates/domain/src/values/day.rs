@@ -3,6 +3,8 @@
 
 use crate::values::Timestamp;
 use crate::values::text_forms::{read_text, shown};
+use jiff::tz::Offset;
+use tidings_language::{Argument, Phrase, p};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -112,8 +114,14 @@ pub fn written(time: Timestamp) -> String {
 }
 
 /// A moment as people read it: `2 Feb 2023, 09:36 UTC`.
-pub fn to_the_minute(time: Timestamp) -> String {
-    moment(time).strftime("%-d %b %Y, %H:%M UTC").to_string()
+pub fn to_the_minute(time: Timestamp) -> Phrase<'static> {
+    let at = Offset::UTC.to_datetime(moment(time));
+    let (month, day) = (at.month().unsigned_abs(), at.day().unsigned_abs());
+    p!(
+        "{date}, {time} UTC",
+        date = Argument::Date(at.year(), month, day),
+        time = at.strftime("%H:%M").to_string()
+    )
 }
 
 /// The text is not a time, or one before 1970.

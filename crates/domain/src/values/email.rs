@@ -113,19 +113,16 @@ mod tests {
             );
         }
         assert_eq!(Email::parse(""), Err(InputError::Empty { field: "email" }));
-        for (address, sentence) in [
-            ("a@b.c\r\nBcc: d@e.f", "your e-mail address contains a control character (U+000D). Remove it"),
-            ("a@b.c\u{200B}", "your e-mail address contains a control character (U+200B). Remove it"),
-            (
-                "a@example.c_",
-                "no mail can be sent to your e-mail address: \"example.c_\" is not the name of a host on the internet",
-            ),
+        for (address, error) in [
+            ("a@b.c\r\nBcc: d@e.f", InputError::Control { field: "email", code: 0x000D }),
+            ("a@b.c\u{200B}", InputError::Control { field: "email", code: 0x200B }),
+            ("a@example.c_", InputError::EmailDomain { shown: "example.c_".to_owned() }),
         ] {
-            assert_eq!(Email::parse(address).unwrap_err().to_string(), sentence);
+            assert_eq!(Email::parse(address).unwrap_err(), error);
         }
         let label = "b".repeat(60);
         let long = Email::parse(&format!("aaaaaaaaaaaaaa@{label}.{label}.{label}.{label}.c")).unwrap_err();
-        assert_eq!(long.to_string(), "your e-mail address is too long (255 characters at most)");
+        assert_eq!(long, InputError::TooLong { field: "email", most: 255 });
         assert_eq!(Email::parse_optional("  "), Ok(None));
         assert!(Email::parse_optional("nonsense").is_err());
     }

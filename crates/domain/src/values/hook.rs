@@ -60,27 +60,19 @@ pub enum HookFormat {
 
 named!(HookFormat);
 
-/// Why a hook cannot be saved. Users see the message as a sentence.
+/// Why a hook cannot be saved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum NotAHook {
     /// The address is not one.
-    #[error(
-        "enter an address that begins with http:// or https://, without a name or password before the host"
-    )]
     Address,
     /// No kinds.
-    #[error("choose at least one kind of event")]
     Kinds,
     /// A kind that does not exist.
-    #[error("there is no kind {0}. The kinds are story, comment, flag, signup, queue and decision")]
     UnknownKind(Box<str>),
     /// The address is a private one.
-    #[error("this address is not on the public internet, so the site does not write to it")]
     NotPublic,
     /// The secret is too short or too long.
-    #[error(
-        "the secret must have {MIN_HOOK_SECRET} to {MAX_HOOK_SECRET} characters. Only a chat can do without one"
-    )]
     Secret,
 }
 

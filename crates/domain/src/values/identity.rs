@@ -2,38 +2,29 @@
 
 use crate::values::text::{is_unfit_for_line, line_or_nothing};
 use crate::values::text_forms::{read_text, shown};
-use crate::values::{
-    Day, InputError, MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED, Timestamp,
-};
+use crate::values::{Day, InputError, MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, Timestamp};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Why a part of the identity is refused. Users see the message as a sentence.
+/// Why a part of the identity is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum IdentityError {
     /// A text is refused.
-    #[error(transparent)]
     Text(#[from] InputError),
     /// Not a colour.
-    #[error("enter a colour as # and six hexadecimal digits, such as #0b6e6a")]
     Colour,
     /// Neither an e-mail address nor a page.
-    #[error("enter an e-mail address, or the full address of a page")]
     Contact,
     /// A question without an answer.
-    #[error("enter at least one right answer to the question")]
     NoAnswer,
     /// None of the choices.
-    #[error("choose one of these")]
     Choice,
     /// Not an address.
-    #[error("enter a full address, such as https://example.com, or a page of this site, such as /about")]
     LinkAddress,
     /// Too many stories.
-    #[error("pin at most {MAX_PINNED} stories")]
     TooManyPinned,
     /// A label without an address, or the other way round.
-    #[error("a link needs both a label and an address")]
     HalfALink,
 }
 

@@ -50,23 +50,19 @@ impl LogoFormat {
     }
 }
 
-/// Why a picture is refused. Users see the message as a sentence.
+/// Why a picture is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum LogoError {
     /// No file was chosen, or an empty one.
-    #[error("choose a file")]
     Missing,
     /// Too many bytes.
-    #[error("the file is too large ({} KB at most)", MAX_LOGO_BYTES / 1024)]
     TooLarge,
     /// SVG can contain scripts.
-    #[error("SVG files are not accepted, because they can contain scripts. Use PNG, JPEG, WebP or GIF")]
     Svg,
     /// Something else.
-    #[error("the file is not a PNG, JPEG, WebP or GIF picture")]
     NotAPicture,
     /// Too many pixels, or none.
-    #[error("the picture is too large ({MAX_LOGO_PIXELS} pixels wide and high at most)")]
     TooManyPixels,
 }
 

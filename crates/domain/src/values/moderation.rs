@@ -8,6 +8,7 @@ use crate::values::{
 };
 use std::str::FromStr;
 use strum::{EnumString, IntoStaticStr};
+use tidings_language::t;
 
 /// A thing that can be flagged, moderated, or wait for a moderator: a kind and an id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,12 +116,18 @@ impl Thing {
     }
 
     /// Its kind in words.
-    pub const fn noun(&self) -> &'static str {
+    pub fn noun(&self) -> &'static str {
         match self {
-            Self::Tweet(_) => "post",
-            Self::User(_) => "profile",
-            Self::Origin(_) => "ban",
-            other => other.kind(),
+            Self::Story(_) => t!("noun" => "story"),
+            Self::Comment(_) => t!("noun" => "comment"),
+            Self::Tweet(_) => t!("noun" => "post"),
+            Self::User(_) => t!("noun" => "profile"),
+            Self::Application(_) => t!("noun" => "application"),
+            Self::Appeal(_) => t!("noun" => "appeal"),
+            Self::Message(_) => t!("noun" => "message"),
+            Self::Rule(_) => t!("noun" => "rule"),
+            Self::Origin(_) => t!("noun" => "ban"),
+            Self::Site(_) => t!("noun" => "site"),
         }
     }
 

@@ -47,17 +47,15 @@ impl BanScope {
     }
 }
 
-/// Why something cannot be banned. Users see the message as a sentence.
+/// Why something cannot be banned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum NotBannable {
     /// Not a network.
-    #[error("enter an address or a network, such as 192.0.2.0/24 or 2001:db8:1::/48")]
     Network,
     /// A network with too many addresses.
-    #[error("a network can be at most a /{WIDEST_IPV4} of IPv4 or a /{WIDEST_IPV6} of IPv6")]
     TooWide,
     /// Not a domain.
-    #[error("enter a domain, such as example.com")]
     Domain,
 }
 

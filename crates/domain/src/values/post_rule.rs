@@ -38,23 +38,21 @@ pub enum RuleEffect {
 
 named!(RuleEffect);
 
-/// Why a pattern is refused. Users see the message as a sentence.
+/// Why a pattern is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum PatternError {
     /// The text is refused.
-    #[error(transparent)]
     Text(#[from] InputError),
     /// Not a domain.
-    #[error("enter a domain such as example.com")]
     Domain,
     /// Not the start of an address.
-    #[error("enter a host and a path, such as example.com/shop/")]
     Url,
     /// Not a regular expression, or too large.
-    #[error("the regular expression is not accepted: {0}")]
     Regex(String),
+    /// Too large together with the other rules.
+    TooLargeTogether,
     /// Matches every post.
-    #[error("the regular expression matches empty text, and so every post. Make it more specific")]
     Everything,
 }
 

@@ -54,27 +54,6 @@ pub enum RatedAction {
 
 named!(RatedAction);
 
-impl RatedAction {
-    /// The words for many of these actions, in a message.
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::Comment => "comments",
-            Self::Tweet => "posts",
-            Self::Vote => "votes",
-            Self::Follow => "follows and unfollows",
-            Self::Flag => "flags",
-            Self::Reset => "requests for a password reset",
-            Self::FetchTitle => "fetched titles",
-            Self::Export => "exports",
-            Self::Search => "searches",
-            Self::Read | Self::Post => "requests",
-            Self::LargeRead => "requests for large pages",
-            Self::FailedLogin => "failed logins",
-            Self::Stream => "open home pages",
-        }
-    }
-}
-
 /// The address that a client is known by. An IPv6 subscriber has a whole /64 network, so only
 /// the network counts. Limits count [`ClientNetworks`](super::network::ClientNetworks).
 pub fn subscriber(address: IpAddr) -> IpAddr {

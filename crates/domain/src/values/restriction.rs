@@ -4,7 +4,7 @@
 //! itself when the clock has passed it, so nothing has to be done then.
 
 use crate::values::text_forms::record_text;
-use crate::values::{AsText, ModerationId, OrZero, Timestamp, day};
+use crate::values::{AsText, ModerationId, OrZero, Timestamp};
 
 /// The kinds of restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,12 +49,6 @@ impl Restriction {
     /// Whether it is in force at a time. It ends at the second of its end.
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
-    }
-
-    /// The sentence about sign-ups that it stops, without the full stop.
-    pub fn signups_stopped(&self) -> String {
-        let until = self.until.map(|until| format!(" until {}", day::to_the_minute(until)));
-        format!("moderators have stopped sign-ups{}: {}", until.unwrap_or_default(), self.reason)
     }
 }
 

@@ -5,14 +5,14 @@
 
 use crate::values::site_settings::Configured;
 use crate::values::text_forms::{named, shown};
-use crate::values::words::grouped_signed;
 use crate::values::{
     JobsTopic, Networks, OidcRules, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
-    TitlePrefixes, day,
+    TitlePrefixes,
 };
 use std::collections::BTreeMap;
 use std::fmt;
 use strum::{EnumString, IntoStaticStr};
+use tidings_language::Tag;
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,11 +49,13 @@ pub struct Rules {
     pub configured: BTreeMap<&'static str, Configured>,
 }
 
-/// The people who read the site.
+/// The people who read the site, and in which language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadingRules {
     /// Everyone, or only members.
     pub readers: SiteReaders,
+    /// The language of pages, mails and feeds.
+    pub language: Tag,
 }
 
 /// How sites are marked.
@@ -495,8 +497,7 @@ impl Default for TrustRules {
     }
 }
 
-/// The conditions of trust that an account does not meet. `Display` says when it will be trusted: "from
-/// 2 Feb 2026, 09:36 UTC on, once you have 10 karma".
+/// The conditions of trust that an account does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lacking {
     /// When it is old enough; `None` if it is.
@@ -504,12 +505,6 @@ pub struct Lacking {
     /// The karma that it needs; `None` if it has that.
     pub karma: Option<i64>,
 }
-
-shown!(Lacking: |lacking| {
-    let from = lacking.from.map(|from| format!("from {} on", day::to_the_minute(from)));
-    let karma = lacking.karma.map(|karma| format!("once you have {} karma", grouped_signed(karma)));
-    from.into_iter().chain(karma).collect::<Vec<_>>().join(", ")
-});
 
 /// A time in seconds, written with a unit such as `4h`; 0 switches off what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use crate::values::text::{line, line_or_nothing, lines};
 use crate::values::{InputError, MAX_REASON, MAX_SAVED_REASONS, MAX_SAVED_RULE, MAX_SAVED_TITLE};
 use serde::{Deserialize, Serialize};
+use tidings_language::{Message, m};
 
 /// A reason that the fields for reasons offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,14 +18,14 @@ pub struct SavedReason {
     pub rule: String,
 }
 
-/// The reasons of a site where nobody has changed them.
-const FIRST: [(&str, &str); 6] = [
-    ("Spam", "This is advertising, or was posted again and again."),
-    ("Off topic", "This does not belong here."),
-    ("Unkind", "This attacks somebody. Criticise what they say, not who they are."),
-    ("Broken", "The link leads nowhere, or to something else than the title says."),
-    ("Duplicate", "This was posted before."),
-    ("Harmful", "This can hurt people: a threat, private data, or harmful software."),
+/// The reasons of a site where nobody has changed them, in its language.
+static FIRST: [[&Message; 2]; 6] = [
+    [m!("reason" => "Spam"), m!("This is advertising, or was posted again and again.")],
+    [m!("reason" => "Off topic"), m!("This does not belong here.")],
+    [m!("reason" => "Unkind"), m!("This attacks somebody. Criticise what they say, not who they are.")],
+    [m!("reason" => "Broken"), m!("The link leads nowhere, or to something else than the title says.")],
+    [m!("reason" => "Duplicate"), m!("This was posted before.")],
+    [m!("reason" => "Harmful"), m!("This can hurt people: a threat, private data, or harmful software.")],
 ];
 
 impl SavedReason {
@@ -57,10 +58,10 @@ pub struct SavedReasons(Vec<SavedReason>);
 
 impl Default for SavedReasons {
     fn default() -> Self {
-        let reason = |(id, (title, text)): (u64, (&str, &str))| SavedReason {
+        let reason = |(id, [title, text]): (u64, [&'static Message; 2])| SavedReason {
             id,
-            title: title.to_owned(),
-            text: text.to_owned(),
+            title: title.text().to_owned(),
+            text: text.text().to_owned(),
             rule: String::new(),
         };
         Self((1..).zip(FIRST).map(reason).collect())

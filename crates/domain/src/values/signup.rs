@@ -208,9 +208,9 @@ mod tests {
     #[test]
     fn an_application_is_asked_for_and_bounded() {
         assert_eq!(ApplicationText::parse(" a\r\nb ").unwrap().as_str(), "a\nb");
-        let refused = |input: &str| ApplicationText::parse(input).unwrap_err().to_string();
-        assert_eq!(refused(" \n"), "write why you would like to join");
-        assert_eq!(refused(&"x".repeat(2_001)), "your application is too long (2,000 characters at most)");
+        let refused = |input: &str| ApplicationText::parse(input).unwrap_err();
+        assert_eq!(refused(" \n"), InputError::Empty { field: "application" });
+        assert_eq!(refused(&"x".repeat(2_001)), InputError::TooLong { field: "application", most: 2_000 });
         assert!(ApplicationText::parse(&"é".repeat(2_000)).is_ok());
         assert!(ApplicationText::parse("a\u{0}").is_err());
     }

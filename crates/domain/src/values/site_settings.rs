@@ -9,6 +9,7 @@ use crate::values::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tidings_language::{LANGUAGES, Message, Tag, m, t};
 
 /// A setting that administrators change.
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub struct SiteSetting {
     /// The setting of the configuration that has precedence, and the default; empty if there is none.
     pub setting: &'static str,
     /// Its name for people.
-    pub label: &'static str,
+    pub label: &'static Message,
     /// Its purpose, in sentences.
-    pub hint: &'static str,
+    pub hint: &'static Message,
     /// How it is typed.
     pub control: Control,
     /// Reads what was typed; empty if that is nothing.
@@ -28,7 +29,7 @@ pub struct SiteSetting {
 }
 
 /// How a setting is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Control {
     /// A line.
     Line,
@@ -37,7 +38,7 @@ pub enum Control {
     /// A colour.
     Colour,
     /// One of these values, each with its name for people.
-    Choice(&'static [(&'static str, &'static str)]),
+    Choice(fn() -> Vec<(&'static str, &'static str)>),
 }
 
 /// The field with the name of the site.
@@ -54,6 +55,8 @@ pub const CONTACT: &str = "contact";
 pub const SIGNUP: &str = "signup";
 /// The field that says who may read the site.
 pub const READERS: &str = "readers";
+/// The field with the language of the site.
+pub const LANGUAGE: &str = "language";
 /// The field with the question for people who sign up.
 pub const QUESTION: &str = "signup_question";
 /// The field with the answers to it.
@@ -64,28 +67,30 @@ pub const ABOUT: &str = "about";
 pub const RULES: &str = "rules";
 
 /// All of them, in the order of the form.
-pub static SITE_SETTINGS: [SiteSetting; 10] = [
+pub static SITE_SETTINGS: [SiteSetting; 11] = [
     SiteSetting {
         field: NAME,
         setting: "site.name",
-        label: "Name",
-        hint: "Shown on every page, in feeds and in mail. Up to 40 characters.",
+        label: m!("site" => "Name"),
+        hint: m!("Shown on every page, in feeds and in mail. Up to 40 characters."),
         control: Control::Line,
         parse: |text| Ok(line_or_nothing("site_name", text, MAX_SITE_NAME)?),
     },
     SiteSetting {
         field: DESCRIPTION,
         setting: "site.description",
-        label: "Description",
-        hint: "One sentence for search engines and feeds. Up to 160 characters.",
+        label: m!("Description"),
+        hint: m!("One sentence for search engines and feeds. Up to 160 characters."),
         control: Control::Line,
         parse: |text| Ok(line_or_nothing(DESCRIPTION, text, MAX_SITE_DESCRIPTION)?),
     },
     SiteSetting {
         field: ACCENT,
         setting: "",
-        label: "Accent colour",
-        hint: "The colour of links and buttons. Where it would be hard to read, the nearest readable shade is used.",
+        label: m!("Accent colour"),
+        hint: m!(
+            "The colour of links and buttons. Where it would be hard to read, the nearest readable shade is used."
+        ),
         control: Control::Colour,
         parse: |text| match text.trim() {
             "" | DEFAULT_ACCENT => Ok(String::new()),
@@ -95,17 +100,38 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
     SiteSetting {
         field: CONTACT,
         setting: "site.contact",
-        label: "Contact",
-        hint: "An e-mail address or the address of a page, for people who need help. Shown on the About page.",
+        label: m!("Contact"),
+        hint: m!(
+            "An e-mail address or the address of a page, for people who need help. Shown on the About page."
+        ),
         control: Control::Line,
         parse: parse_contact,
     },
     SiteSetting {
+        field: LANGUAGE,
+        setting: "site.language",
+        label: m!("Language"),
+        hint: m!("The language of pages, mails and feeds. Stories and comments stay as they are."),
+        control: Control::Choice(|| LANGUAGES.to_vec()),
+        parse: |text| match text {
+            "" => Ok(String::new()),
+            text => LANGUAGES
+                .iter()
+                .find(|(name, _)| *name == text)
+                .map(|(name, _)| (*name).to_owned())
+                .ok_or(IdentityError::Choice),
+        },
+    },
+    SiteSetting {
         field: READERS,
         setting: "site.readers",
-        label: "Readers",
-        hint: "With members only, others see nothing of the site, and feed readers need a key. If anyone can sign up, anyone can become a member.",
-        control: Control::Choice(&[("everyone", "Everyone"), ("members", "Members only")]),
+        label: m!("Readers"),
+        hint: m!(
+            "With members only, others see nothing of the site, and feed readers need a key. If anyone can sign up, anyone can become a member."
+        ),
+        control: Control::Choice(|| {
+            vec![("everyone", t!("readers" => "Everyone")), ("members", t!("readers" => "Members only"))]
+        }),
         parse: |text| match text {
             "" => Ok(String::new()),
             text => SiteReaders::parse(text).map(|readers| readers.to_string()).ok_or(IdentityError::Choice),
@@ -114,14 +140,16 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
     SiteSetting {
         field: SIGNUP,
         setting: "accounts.signup",
-        label: "Sign-up",
-        hint: "The people who can get an account.",
-        control: Control::Choice(&[
-            ("open", "Anyone"),
-            ("invite", "Invited people"),
-            ("apply", "Invited people, and those a moderator accepts"),
-            ("closed", "Nobody"),
-        ]),
+        label: m!("Sign-up"),
+        hint: m!("The people who can get an account."),
+        control: Control::Choice(|| {
+            vec![
+                ("open", t!("sign-up" => "Anyone")),
+                ("invite", t!("sign-up" => "Invited people")),
+                ("apply", t!("sign-up" => "Invited people, and those a moderator accepts")),
+                ("closed", t!("sign-up" => "Nobody")),
+            ]
+        }),
         parse: |text| match text {
             "" => Ok(String::new()),
             text => SignupMode::parse(text).map(|mode| mode.to_string()).ok_or(IdentityError::Choice),
@@ -130,32 +158,32 @@ pub static SITE_SETTINGS: [SiteSetting; 10] = [
     SiteSetting {
         field: QUESTION,
         setting: "accounts.signup_question",
-        label: "Question at sign-up",
-        hint: "Something your community knows and bots don't. Invited people are not asked.",
+        label: m!("Question at sign-up"),
+        hint: m!("Something your community knows and bots don't. Invited people are not asked."),
         control: Control::Line,
         parse: |text| Ok(line_or_nothing("question", text, MAX_SIGNUP_QUESTION)?),
     },
     SiteSetting {
         field: ANSWERS,
         setting: "accounts.signup_answers",
-        label: "Right answers",
-        hint: "Separate them with commas; case doesn't matter. Leave empty to ask nothing.",
+        label: m!("Right answers"),
+        hint: m!("Separate them with commas; case doesn't matter. Leave empty to ask nothing."),
         control: Control::Line,
         parse: |text| Ok(line_or_nothing("answers", text, MAX_SIGNUP_ANSWERS)?),
     },
     SiteSetting {
         field: ABOUT,
         setting: "",
-        label: "About",
-        hint: "The purpose of this site and the people who run it. Shown on the About page.",
+        label: m!("setting" => "About"),
+        hint: m!("The purpose of this site and the people who run it. Shown on the About page."),
         control: Control::Text,
         parse: |text| paragraphs("site_about", text),
     },
     SiteSetting {
         field: RULES,
         setting: "",
-        label: "Rules",
-        hint: "The do's and don'ts of this site. Shown on the About page.",
+        label: m!("Rules"),
+        hint: m!("The do's and don'ts of this site. Shown on the About page."),
         control: Control::Text,
         parse: |text| paragraphs(RULES, text),
     },
@@ -222,6 +250,11 @@ impl SiteTexts {
         self.in_force(rules, READERS).and_then(SiteReaders::parse).unwrap_or(rules.site.readers)
     }
 
+    /// The language of the site.
+    pub fn language(&self, rules: &Rules) -> Tag {
+        self.in_force(rules, LANGUAGE).and_then(Tag::parse).unwrap_or_else(|| rules.site.language.clone())
+    }
+
     /// The rules for signing up.
     pub fn accounts(&self, rules: &Rules) -> AccountRules {
         let mut accounts = rules.accounts.clone();
@@ -265,6 +298,7 @@ pub fn given_by<'a>(rules: &'a Rules, field: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::InputError;
 
     fn texts(typed: &[(&'static str, &'static str)]) -> (SiteTexts, Vec<(&'static str, IdentityError)>) {
         SiteTexts::parse(|field| typed.iter().find(|(name, _)| *name == field).map_or("", |(_, text)| text))
@@ -274,7 +308,7 @@ mod tests {
     fn the_hints_say_how_long_texts_may_be() {
         for (field, most) in [(NAME, MAX_SITE_NAME), (DESCRIPTION, MAX_SITE_DESCRIPTION)] {
             let setting = SITE_SETTINGS.iter().find(|setting| setting.field == field).unwrap();
-            assert!(setting.hint.contains(&format!("Up to {most} characters.")), "{field}");
+            assert!(setting.hint.english.contains(&format!("Up to {most} characters.")), "{field}");
         }
     }
 
@@ -282,7 +316,7 @@ mod tests {
     fn texts_are_trimmed_bounded_and_may_be_empty() {
         let parse = |field: &str, text: &str| {
             let setting = SITE_SETTINGS.iter().find(|setting| setting.field == field).unwrap();
-            (setting.parse)(text).map_err(|error| error.to_string())
+            (setting.parse)(text)
         };
         assert_eq!(parse(NAME, "  The Gazette "), Ok("The Gazette".to_owned()));
         for empty in ["", "  ", "\u{200b}"] {
@@ -290,7 +324,7 @@ mod tests {
         }
         assert!(parse(NAME, &"é".repeat(MAX_SITE_NAME)).is_ok());
         let long = parse(NAME, &"é".repeat(MAX_SITE_NAME + 1)).unwrap_err();
-        assert_eq!(long, "your site name is too long (40 characters at most)");
+        assert_eq!(long, IdentityError::from(InputError::TooLong { field: "site_name", most: 40 }));
         for bad in ["a\nb", "a\u{202e}b", "a\0b"] {
             assert!(parse(NAME, bad).is_err(), "{bad:?}");
         }

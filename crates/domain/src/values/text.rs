@@ -7,7 +7,6 @@
 
 use std::fmt;
 
-use crate::values::words::grouped;
 use crate::values::{
     MAX_ABOUT, MAX_COMMENT, MAX_FULL_NAME, MAX_IMPORTED_TEXT_BYTES, MAX_TEXT, MAX_TITLE, MAX_TOPIC_SENTENCE,
     MAX_TWEET, MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX,
@@ -17,17 +16,16 @@ use unicode_segmentation::UnicodeSegmentation;
 
 pub use tidings_text::characters::{is_unprintable, is_visible, printable_lines, turns_direction};
 
-/// Why something that was typed is refused. Users see the message as a sentence.
+/// Why something that was typed is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum InputError {
     /// Nothing was typed, or nothing visible.
-    #[error("{}", asked_for(.field))]
     Empty {
         /// The field that was being parsed.
         field: &'static str,
     },
     /// Too few characters.
-    #[error("{} is too short ({least} characters at least)", called(.field))]
     TooShort {
         /// The field that was being parsed.
         field: &'static str,
@@ -35,7 +33,6 @@ pub enum InputError {
         least: usize,
     },
     /// Too many characters.
-    #[error("{} is too long ({} characters at most)", called(.field), grouped(*.most as u64))]
     TooLong {
         /// The field that was being parsed.
         field: &'static str,
@@ -43,7 +40,6 @@ pub enum InputError {
         most: usize,
     },
     /// Too many bytes.
-    #[error("{} is too long ({} bytes at most)", called(.field), grouped(*.most as u64))]
     TooManyBytes {
         /// The field that was being parsed.
         field: &'static str,
@@ -51,7 +47,6 @@ pub enum InputError {
         most: usize,
     },
     /// A control character, or one that changes the direction of the text.
-    #[error("{} contains a control character (U+{code:04X}). Remove it", called(.field))]
     Control {
         /// The field that was being parsed.
         field: &'static str,
@@ -59,19 +54,15 @@ pub enum InputError {
         code: u32,
     },
     /// Letters of several scripts, some of which look the same.
-    #[error("{} mixes letters from different scripts. Use only one script", called(.field))]
     MixedScripts {
         /// The field that was being parsed.
         field: &'static str,
     },
     /// The first character of a username is not a letter.
-    #[error("usernames must start with a letter (a-z)")]
     UsernameStart,
     /// A character that is not allowed in usernames.
-    #[error("usernames can contain only letters (a-z), digits, _ and -, and no spaces")]
     UsernameCharacter,
     /// A character that is not allowed in topics.
-    #[error("{shown:?} is not a topic. Use a-z, 0-9 and hyphens")]
     TopicCharacter {
         /// The field that was being parsed.
         field: &'static str,
@@ -79,7 +70,6 @@ pub enum InputError {
         shown: String,
     },
     /// Too many topics.
-    #[error("a story can have at most {most} topics")]
     TooManyTopics {
         /// The field that was being parsed.
         field: &'static str,
@@ -87,30 +77,27 @@ pub enum InputError {
         most: usize,
     },
     /// The password is one of the most common.
-    #[error(
-        "this password is one of the 10,000 most common, or one of them with digits after it. Choose another"
-    )]
     CommonPassword,
     /// The password is a name that everybody knows.
-    #[error("your password is {0}, or that with digits after it. Choose another")]
-    NamePassword(&'static str),
+    NamePassword(KnownName),
     /// Not the form of an e-mail address.
-    #[error("enter an e-mail address such as name@example.com")]
     EmailForm,
     /// No mail can be sent to the part of an e-mail address before the `@`.
-    #[error(
-        "no mail can be sent to your e-mail address: the part before the @ has at most 64 characters, and \
-         dots only between others"
-    )]
     EmailName,
     /// The part of an e-mail address after the `@` is not the name of a host.
-    #[error(
-        "no mail can be sent to your e-mail address: {shown:?} is not the name of a host on the internet"
-    )]
     EmailDomain {
         /// The part, cut short.
         shown: String,
     },
+}
+
+/// A name that everybody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownName {
+    /// The own username.
+    Username,
+    /// The name of the site, or its host.
+    Site,
 }
 
 impl InputError {
@@ -129,39 +116,6 @@ impl InputError {
             Self::CommonPassword | Self::NamePassword(_) => "password",
             Self::EmailForm | Self::EmailName | Self::EmailDomain { .. } => "email",
         }
-    }
-}
-
-/// The words for the content of a field, as people say them.
-fn called(field: &str) -> String {
-    let what = match field {
-        "about" => "profile text",
-        "fullname" => "full name",
-        "email" => "e-mail address",
-        "site_name" => "site name",
-        "site_about" => "about text",
-        "topic" | "topics" | "name" | "into" => "topic",
-        // Pages call it a post.
-        "tweet" => "post",
-        other => other,
-    };
-    format!("your {what}")
-}
-
-/// The request to fill in an empty field.
-fn asked_for(field: &str) -> &'static str {
-    match field {
-        "title" => "enter a title",
-        "application" => "write why you would like to join",
-        "invitation" => "enter your invitation. You can sign up here only if a member invites you",
-        "comment" => "write a comment",
-        "tweet" => "write a post",
-        "username" => "enter a username",
-        "email" => "enter an e-mail address",
-        "reason" => "give a reason",
-        "topic" | "topics" | "name" | "into" => "enter a topic",
-        "value" => "enter what to mute",
-        _ => "enter some text",
     }
 }
 
@@ -379,11 +333,11 @@ impl NewPassword {
     }
 
     /// Refuses a password that is one of some names, in any case, with or without its blanks, also with digits after
-    /// it. Each name comes with what it is called.
+    /// it.
     ///
     /// # Errors
     /// [`InputError::NamePassword`].
-    pub fn demand_unlike(&self, names: &[(&str, &'static str)]) -> Result<(), InputError> {
+    pub fn demand_unlike(&self, names: &[(&str, KnownName)]) -> Result<(), InputError> {
         let folded = |text: &str| text.to_lowercase().split_whitespace().collect::<String>();
         let password = folded(&self.0);
         let is_name = |name: &str| {
@@ -391,7 +345,7 @@ impl NewPassword {
             !name.is_empty() && (password == name || without_digits(&password) == name)
         };
         match names.iter().find(|(name, _)| is_name(name)) {
-            Some((_, called)) => Err(InputError::NamePassword(called)),
+            Some((_, known)) => Err(InputError::NamePassword(*known)),
             None => Ok(()),
         }
     }
@@ -579,31 +533,31 @@ mod tests {
     #[test]
     fn titles_are_trimmed_and_bounded() {
         let eighty = "é".repeat(80);
-        let table: &[(&str, Result<&str, &str>)] = &[
+        let table: &[(&str, Result<&str, InputError>)] = &[
             ("  A title\n", Ok("A title")),
             ("<b>&amp;", Ok("<b>&amp;")),
             (&eighty, Ok(&eighty)),
-            ("", Err("enter a title")),
-            (" \t\n ", Err("enter a title")),
-            ("\u{200B}\u{200D}", Err("enter a title")),
-            ("a\u{0}b", Err("your title contains a control character (U+0000). Remove it")),
-            ("a\nb", Err("your title contains a control character (U+000A). Remove it")),
-            ("a\u{85}b", Err("your title contains a control character (U+0085). Remove it")),
-            ("a\u{FFFE}b", Err("your title contains a control character (U+FFFE). Remove it")),
-            ("a\u{FFFF}b", Err("your title contains a control character (U+FFFF). Remove it")),
+            ("", Err(InputError::Empty { field: "title" })),
+            (" \t\n ", Err(InputError::Empty { field: "title" })),
+            ("\u{200B}\u{200D}", Err(InputError::Empty { field: "title" })),
+            ("a\u{0}b", Err(InputError::Control { field: "title", code: 0x0000 })),
+            ("a\nb", Err(InputError::Control { field: "title", code: 0x000A })),
+            ("a\u{85}b", Err(InputError::Control { field: "title", code: 0x0085 })),
+            ("a\u{FFFE}b", Err(InputError::Control { field: "title", code: 0xFFFE })),
+            ("a\u{FFFF}b", Err(InputError::Control { field: "title", code: 0xFFFF })),
             ("a\u{FFFD}b", Ok("a\u{FFFD}b")),
-            ("a\u{2028}b", Err("your title contains a control character (U+2028). Remove it")),
-            ("a\u{202E}b", Err("your title contains a control character (U+202E). Remove it")),
-            ("a\u{2069}b", Err("your title contains a control character (U+2069). Remove it")),
+            ("a\u{2028}b", Err(InputError::Control { field: "title", code: 0x2028 })),
+            ("a\u{202E}b", Err(InputError::Control { field: "title", code: 0x202E })),
+            ("a\u{2069}b", Err(InputError::Control { field: "title", code: 0x2069 })),
             ("שלום\u{200F}!", Ok("שלום\u{200F}!")),
         ];
         for (input, expected) in table {
             let parsed = Title::parse(input);
-            let shown = parsed.as_ref().map(Title::as_str).map_err(ToString::to_string);
-            assert_eq!(shown, expected.map_err(str::to_owned), "{input:?}");
+            let shown = parsed.as_ref().map(Title::as_str);
+            assert_eq!(shown, expected.as_ref().map(|text| *text), "{input:?}");
         }
         let long = Title::parse(&"é".repeat(81)).unwrap_err();
-        assert_eq!(long.to_string(), "your title is too long (80 characters at most)");
+        assert_eq!(long, InputError::TooLong { field: "title", most: 80 });
         assert!(Title::parse(&format!("  {eighty}  ")).is_ok());
     }
 
@@ -620,23 +574,23 @@ mod tests {
 
     #[test]
     fn bodies_keep_their_lines() {
-        let table: &[(&str, Result<&str, &str>)] = &[
+        let table: &[(&str, Result<&str, InputError>)] = &[
             ("one\r\ntwo\rthree\nfour", Ok("one\ntwo\nthree\nfour")),
             // Blanks of the first line may make it code.
             ("\n  a\n\n\tb \n", Ok("  a\n\n\tb")),
             (" \r\n\u{3000}\n\t\r\n    a\n    b\n\n ", Ok("    a\n    b")),
             ("\u{3000}a", Ok("\u{3000}a")),
-            ("", Err("write a comment")),
-            ("\r\n \t", Err("write a comment")),
-            ("\u{200B}", Err("write a comment")),
-            ("a\u{7}b", Err("your comment contains a control character (U+0007). Remove it")),
-            ("a\u{7F}b", Err("your comment contains a control character (U+007F). Remove it")),
-            ("a\u{FFFF}b", Err("your comment contains a control character (U+FFFF). Remove it")),
+            ("", Err(InputError::Empty { field: "comment" })),
+            ("\r\n \t", Err(InputError::Empty { field: "comment" })),
+            ("\u{200B}", Err(InputError::Empty { field: "comment" })),
+            ("a\u{7}b", Err(InputError::Control { field: "comment", code: 0x0007 })),
+            ("a\u{7F}b", Err(InputError::Control { field: "comment", code: 0x007F })),
+            ("a\u{FFFF}b", Err(InputError::Control { field: "comment", code: 0xFFFF })),
         ];
         for (input, expected) in table {
             let parsed = Body::parse_comment(input);
-            let shown = parsed.as_ref().map(Body::as_str).map_err(ToString::to_string);
-            assert_eq!(shown, expected.map_err(str::to_owned), "{input:?}");
+            let shown = parsed.as_ref().map(Body::as_str);
+            assert_eq!(shown, expected.as_ref().map(|text| *text), "{input:?}");
         }
     }
 
@@ -645,9 +599,9 @@ mod tests {
         let most = "é\r\n".repeat(2047) + "éé";
         assert_eq!(Body::parse_text(&most).unwrap().as_str().chars().count(), 4096);
         let text = Body::parse_text(&"é".repeat(4097)).unwrap_err();
-        assert_eq!(text.to_string(), "your text is too long (4,096 characters at most)");
+        assert_eq!(text, InputError::TooLong { field: "text", most: 4_096 });
         let comment = Body::parse_comment(&"é".repeat(4097)).unwrap_err();
-        assert_eq!(comment.to_string(), "your comment is too long (4,096 characters at most)");
+        assert_eq!(comment, InputError::TooLong { field: "comment", most: 4_096 });
     }
 
     #[test]
@@ -661,20 +615,17 @@ mod tests {
         }
         assert!(TweetText::parse(&"é".repeat(280)).is_ok());
         let long = TweetText::parse(&"é".repeat(281)).unwrap_err();
-        assert_eq!(long.to_string(), "your post is too long (280 characters at most)");
+        assert_eq!(long, InputError::TooLong { field: "tweet", most: 280 });
         let heavy = format!("e{}", "\u{301}".repeat(2048));
         assert_eq!(
-            TweetText::parse(&heavy).unwrap_err().to_string(),
-            "your post is too long (4,096 bytes at most)"
+            TweetText::parse(&heavy).unwrap_err(),
+            InputError::TooManyBytes { field: "tweet", most: 4_096 }
         );
         let huge = "\u{301}".repeat(100_000);
-        assert_eq!(
-            TweetText::parse(&huge).unwrap_err().to_string(),
-            "your post is too long (280 characters at most)"
-        );
+        assert_eq!(TweetText::parse(&huge).unwrap_err(), InputError::TooLong { field: "tweet", most: 280 });
         assert_eq!(TweetText::parse(" a\r\n\r\nb \n").unwrap().as_str(), "a\n\nb");
         for empty in ["", " \n ", "\u{200B}"] {
-            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "write a post");
+            assert_eq!(TweetText::parse(empty).unwrap_err(), InputError::Empty { field: "tweet" });
         }
         assert!(TweetText::parse("a\u{0}").is_err());
     }
@@ -687,7 +638,7 @@ mod tests {
         }
         assert!(FullName::parse(&"é".repeat(50)).is_ok());
         let long = FullName::parse(&"é".repeat(51)).unwrap_err();
-        assert_eq!(long.to_string(), "your full name is too long (50 characters at most)");
+        assert_eq!(long, InputError::TooLong { field: "fullname", most: 50 });
         for input in ["a\nb", "a\u{202E}b"] {
             assert!(FullName::parse(input).is_err(), "{input:?}");
         }
@@ -698,7 +649,7 @@ mod tests {
         assert_eq!(About::parse("  ").unwrap().as_str(), "");
         assert_eq!(About::parse("a\r\nb").unwrap().as_str(), "a\nb");
         let long = About::parse(&"x".repeat(4097)).unwrap_err();
-        assert_eq!(long.to_string(), "your profile text is too long (4,096 characters at most)");
+        assert_eq!(long, InputError::TooLong { field: "about", most: 4_096 });
         assert!(About::parse("a\u{1}").is_err());
     }
 
@@ -708,43 +659,43 @@ mod tests {
             assert_eq!(Username::parse(name).unwrap().as_str(), name);
         }
         let table = [
-            ("", "enter a username"),
-            ("a", "your username is too short (2 characters at least)"),
-            ("9a", "usernames must start with a letter (a-z)"),
-            ("_a", "usernames must start with a letter (a-z)"),
-            ("-a", "usernames must start with a letter (a-z)"),
-            ("éa", "usernames must start with a letter (a-z)"),
-            ("aé", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
-            ("a b", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
-            ("ab ", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
-            ("a:b", "usernames can contain only letters (a-z), digits, _ and -, and no spaces"),
-            ("ab\n", "your username contains a control character (U+000A). Remove it"),
-            ("ab\ncd", "your username contains a control character (U+000A). Remove it"),
-            ("ab\u{202E}", "your username contains a control character (U+202E). Remove it"),
+            ("", InputError::Empty { field: "username" }),
+            ("a", InputError::TooShort { field: "username", least: 2 }),
+            ("9a", InputError::UsernameStart),
+            ("_a", InputError::UsernameStart),
+            ("-a", InputError::UsernameStart),
+            ("éa", InputError::UsernameStart),
+            ("aé", InputError::UsernameCharacter),
+            ("a b", InputError::UsernameCharacter),
+            ("ab ", InputError::UsernameCharacter),
+            ("a:b", InputError::UsernameCharacter),
+            ("ab\n", InputError::Control { field: "username", code: 0x000A }),
+            ("ab\ncd", InputError::Control { field: "username", code: 0x000A }),
+            ("ab\u{202E}", InputError::Control { field: "username", code: 0x202E }),
         ];
         for (input, expected) in table {
-            assert_eq!(Username::parse(input).unwrap_err().to_string(), expected, "{input:?}");
+            assert_eq!(Username::parse(input).unwrap_err(), expected, "{input:?}");
         }
         let long = Username::parse(&"a".repeat(33)).unwrap_err();
-        assert_eq!(long.to_string(), "your username is too long (32 characters at most)");
+        assert_eq!(long, InputError::TooLong { field: "username", most: 32 });
     }
 
     #[test]
     fn new_passwords_are_bounded_below_in_characters_and_above_in_bytes() {
         assert_eq!(
-            NewPassword::parse("ééééééé").unwrap_err().to_string(),
-            "your password is too short (8 characters at least)"
+            NewPassword::parse("ééééééé").unwrap_err(),
+            InputError::TooShort { field: "password", least: 8 }
         );
         assert_eq!(NewPassword::parse("éééééééé").unwrap().clear_text(), "éééééééé");
         assert!(NewPassword::parse(&"é".repeat(512)).is_ok());
         let long = NewPassword::parse(&("é".repeat(512) + "x")).unwrap_err();
-        assert_eq!(long.to_string(), "your password is too long (1,024 bytes at most)");
+        assert_eq!(long, InputError::TooManyBytes { field: "password", most: 1_024 });
     }
 
     #[test]
     fn a_password_is_no_name() {
         let names =
-            [("gardener", "your username"), ("The Garden Site", "the name of this site"), ("", "nothing")];
+            [("gardener", KnownName::Username), ("The Garden Site", KnownName::Site), ("", KnownName::Site)];
         for password in ["gardener", "GARDENER", "gardener2026", "the garden site", "TheGardenSite1"] {
             let refused = NewPassword::parse(password).unwrap().demand_unlike(&names);
             assert!(matches!(refused, Err(InputError::NamePassword(_))), "{password}");

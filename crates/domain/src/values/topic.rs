@@ -260,17 +260,17 @@ mod tests {
                 "{input:?}"
             );
         }
-        for (input, message) in [
-            ("a", "your topic is too short (2 characters at least)"),
-            ("rust,c", "your topic is too short (2 characters at least)"),
-            ("abcdefghijklmnopqrstuvwxyz01234", "your topic is too long (30 characters at most)"),
-            ("Rust", "\"Rust\" is not a topic. Use a-z, 0-9 and hyphens"),
-            ("rust,c++", "\"c++\" is not a topic. Use a-z, 0-9 and hyphens"),
-            ("a b", "\"a b\" is not a topic. Use a-z, 0-9 and hyphens"),
-            ("é1", "\"é1\" is not a topic. Use a-z, 0-9 and hyphens"),
-            ("aa,bb,cc,dd,ee,ff", "a story can have at most 5 topics"),
+        for (input, error) in [
+            ("a", InputError::TooShort { field: "topics", least: 2 }),
+            ("rust,c", InputError::TooShort { field: "topics", least: 2 }),
+            ("abcdefghijklmnopqrstuvwxyz01234", InputError::TooLong { field: "topics", most: 30 }),
+            ("Rust", InputError::TopicCharacter { field: "topics", shown: "Rust".to_owned() }),
+            ("rust,c++", InputError::TopicCharacter { field: "topics", shown: "c++".to_owned() }),
+            ("a b", InputError::TopicCharacter { field: "topics", shown: "a b".to_owned() }),
+            ("é1", InputError::TopicCharacter { field: "topics", shown: "é1".to_owned() }),
+            ("aa,bb,cc,dd,ee,ff", InputError::TooManyTopics { field: "topics", most: 5 }),
         ] {
-            assert_eq!(Topics::parse(input).map_err(|error| error.to_string()), Err(message.to_owned()));
+            assert_eq!(Topics::parse(input).unwrap_err(), error);
         }
     }
 

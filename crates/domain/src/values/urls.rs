@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use url::Url;
 
 use crate::values::text::{is_unprintable, turns_direction};
-use crate::values::words::grouped;
 use crate::values::{MAX_STORED_URL_BYTES, MAX_URL};
 
 use tidings_text::address::{uniform, valid_address};
@@ -46,36 +45,28 @@ pub const TRACKING_PREFIX: &str = "utm_";
 pub const LIKELY_TRACKING_PARAMETERS: &[&str] =
     &["ref", "ref_", "si", "source", "feature", "share", "smid", "cmpid"];
 
-/// Why a URL is refused. Users see the message as a sentence.
+/// Why a URL is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum UrlError {
     /// Nothing was typed.
-    #[error("enter a URL")]
     Empty,
     /// More than [`MAX_URL`] characters.
-    #[error("the URL is too long ({} characters at most)", grouped(MAX_URL as u64))]
     TooLong,
     /// More than [`MAX_STORED_URL_BYTES`] bytes.
-    #[error("the URL is too long ({} bytes at most)", grouped(MAX_STORED_URL_BYTES as u64))]
     TooManyBytes,
     /// A user name or a password, which people take for the host.
-    #[error("the URL contains a user name or password. Remove it, with the @")]
     Credentials,
     /// A backslash before the path, which programs read differently.
-    #[error("the host in the URL contains a backslash. Enter a full address, such as https://example.com")]
     Backslash,
     /// A control character, or one that changes the direction of the text.
-    #[error("the URL contains a control character (U+{0:04X}). Remove it")]
     Control(u32),
     /// Another scheme, or none.
-    #[error("enter a full address, such as https://example.com")]
     Scheme,
     /// Nothing between the slashes.
-    #[error("the URL has no host. Enter a full address, such as https://example.com")]
     NoHost,
     /// Not a URL at all.
-    #[error("the URL is not valid. Enter a full address, such as https://example.com")]
-    Malformed(url::ParseError),
+    Malformed,
 }
 
 /// An http or https URL with a host, stored as it was sent.
@@ -145,7 +136,7 @@ impl NewsUrl {
         }
         let parsed = Url::parse(sent).map_err(|error| match error {
             url::ParseError::EmptyHost => UrlError::NoHost,
-            other => UrlError::Malformed(other),
+            _ => UrlError::Malformed,
         })?;
         if parsed.host_str().is_none_or(str::is_empty) {
             return Err(UrlError::NoHost);
@@ -352,71 +343,50 @@ mod tests {
     #[test]
     fn only_http_urls_with_a_host_are_accepted() {
         let table = [
-            ("", "enter a URL"),
-            ("   ", "enter a URL"),
-            ("example.com", "enter a full address, such as https://example.com"),
-            ("//example.com", "enter a full address, such as https://example.com"),
-            ("javascript:alert(1)", "enter a full address, such as https://example.com"),
-            ("javascript://example.com/%0aalert(1)", "enter a full address, such as https://example.com"),
-            ("JavaScript:alert('http://example.com')", "enter a full address, such as https://example.com"),
-            ("data:text/html,http://a.com", "enter a full address, such as https://example.com"),
-            ("ftp://example.com/", "enter a full address, such as https://example.com"),
-            ("text://something", "enter a full address, such as https://example.com"),
-            ("http:example.com", "enter a full address, such as https://example.com"),
-            ("http:/example.com", "enter a full address, such as https://example.com"),
-            ("http:\\\\example.com", "enter a full address, such as https://example.com"),
-            ("http", "enter a full address, such as https://example.com"),
-            ("http://", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("https://", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("http:///path", "the URL has no host. Enter a full address, such as https://example.com"),
-            (
-                "http://\\example.com",
-                "the URL has no host. Enter a full address, such as https://example.com",
-            ),
-            ("http://?q", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("http://#f", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("http://:80", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("http://user@", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("http://user@/path", "the URL has no host. Enter a full address, such as https://example.com"),
-            ("http://a b/", "the URL is not valid. Enter a full address, such as https://example.com"),
-            ("http://a<b>/", "the URL is not valid. Enter a full address, such as https://example.com"),
-            (
-                "http://example.com:99999/",
-                "the URL is not valid. Enter a full address, such as https://example.com",
-            ),
-            (
-                "http://example.com:port/",
-                "the URL is not valid. Enter a full address, such as https://example.com",
-            ),
-            ("http://[::1", "the URL is not valid. Enter a full address, such as https://example.com"),
-            ("http://1.2.3.4.5/", "the URL is not valid. Enter a full address, such as https://example.com"),
-            ("http://exa\nmple.com", "the URL contains a control character (U+000A). Remove it"),
-            ("http://example.com/\u{0}", "the URL contains a control character (U+0000). Remove it"),
-            ("http://a@b", "the URL contains a user name or password. Remove it, with the @"),
-            (
-                "http://good.com:pass@evil.com/",
-                "the URL contains a user name or password. Remove it, with the @",
-            ),
-            ("http://:@b?x", "the URL contains a user name or password. Remove it, with the @"),
-            (
-                "http://evil.com\\@good.com/",
-                "the host in the URL contains a backslash. Enter a full address, such as https://example.com",
-            ),
-            (
-                "http://evil.com\\path",
-                "the host in the URL contains a backslash. Enter a full address, such as https://example.com",
-            ),
-            ("http://example.com/\u{FFFF}", "the URL contains a control character (U+FFFF). Remove it"),
-            ("java\tscript:alert(1)", "the URL contains a control character (U+0009). Remove it"),
-            (
-                "http://example.com/\u{202E}gpj.exe",
-                "the URL contains a control character (U+202E). Remove it",
-            ),
+            ("", UrlError::Empty),
+            ("   ", UrlError::Empty),
+            ("example.com", UrlError::Scheme),
+            ("//example.com", UrlError::Scheme),
+            ("javascript:alert(1)", UrlError::Scheme),
+            ("javascript://example.com/%0aalert(1)", UrlError::Scheme),
+            ("JavaScript:alert('http://example.com')", UrlError::Scheme),
+            ("data:text/html,http://a.com", UrlError::Scheme),
+            ("ftp://example.com/", UrlError::Scheme),
+            ("text://something", UrlError::Scheme),
+            ("http:example.com", UrlError::Scheme),
+            ("http:/example.com", UrlError::Scheme),
+            ("http:\\\\example.com", UrlError::Scheme),
+            ("http", UrlError::Scheme),
+            ("http://", UrlError::NoHost),
+            ("https://", UrlError::NoHost),
+            ("http:///path", UrlError::NoHost),
+            ("http://\\example.com", UrlError::NoHost),
+            ("http://?q", UrlError::NoHost),
+            ("http://#f", UrlError::NoHost),
+            ("http://:80", UrlError::NoHost),
+            ("http://user@", UrlError::NoHost),
+            ("http://user@/path", UrlError::NoHost),
+            ("http://a b/", UrlError::Malformed),
+            ("http://a<b>/", UrlError::Malformed),
+            ("http://example.com:99999/", UrlError::Malformed),
+            ("http://example.com:port/", UrlError::Malformed),
+            ("http://[::1", UrlError::Malformed),
+            ("http://1.2.3.4.5/", UrlError::Malformed),
+            ("http://exa\nmple.com", UrlError::Control(0x000A)),
+            ("http://example.com/\u{0}", UrlError::Control(0x0000)),
+            ("http://a@b", UrlError::Credentials),
+            ("http://good.com:pass@evil.com/", UrlError::Credentials),
+            ("http://:@b?x", UrlError::Credentials),
+            ("http://evil.com\\@good.com/", UrlError::Backslash),
+            ("http://evil.com\\path", UrlError::Backslash),
+            ("http://example.com/\u{FFFF}", UrlError::Control(0xFFFF)),
+            ("java\tscript:alert(1)", UrlError::Control(0x0009)),
+            ("http://example.com/\u{202E}gpj.exe", UrlError::Control(0x202E)),
         ];
         for (input, expected) in table {
             match NewsUrl::parse(input) {
                 Ok(url) => panic!("{input:?} was accepted with host {:?}", url.host()),
-                Err(error) => assert_eq!(error.to_string(), expected, "{input:?}"),
+                Err(error) => assert_eq!(error, expected, "{input:?}"),
             }
         }
     }
@@ -426,7 +396,6 @@ mod tests {
         let url = format!("http://e.com/{}", "é".repeat(2048 - 13));
         assert_eq!(NewsUrl::parse(&url).unwrap().as_str(), url);
         assert_eq!(NewsUrl::parse(&(url + "x")), Err(UrlError::TooLong));
-        assert_eq!(UrlError::TooLong.to_string(), "the URL is too long (2,048 characters at most)");
     }
 
     #[test]
@@ -435,7 +404,6 @@ mod tests {
         assert_eq!(NewsUrl::parse(&url), Err(UrlError::TooLong));
         assert_eq!(NewsUrl::parse_imported(&url).unwrap().address(), url);
         assert_eq!(NewsUrl::parse_imported(&(url + "x")), Err(UrlError::TooManyBytes));
-        assert_eq!(UrlError::TooManyBytes.to_string(), "the URL is too long (8,192 bytes at most)");
         // A URL that can be submitted can be shown.
         let longest = format!("http://e.com/{}", "\u{1F600}".repeat(2048 - 13));
         assert!(NewsUrl::parse(&longest).is_ok());

@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
 use strum::EnumIs;
+use tidings_language::{Phrase, p, t};
 
 /// The stored field of a story, a comment or a tweet with this state.
 pub const WITHHELD: &str = "withheld";
@@ -39,18 +40,6 @@ pub enum PostKind {
     Tweet,
     /// A person's text about themselves.
     Profile,
-}
-
-impl PostKind {
-    /// Its name in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Story => "story",
-            Self::Comment => "comment",
-            Self::Tweet => "post",
-            Self::Profile => "profile",
-        }
-    }
 }
 
 /// Why nobody takes part in something any more, or not yet.
@@ -101,10 +90,6 @@ struct StateRow {
     closed: Option<Closed>,
     /// Its word for programs, with which its stored text begins.
     word: &'static str,
-    /// Its words in a list for moderators.
-    tag: &'static str,
-    /// The words for its author and moderators, before the reason.
-    sentence: &'static str,
 }
 
 /// The row of what is not withheld.
@@ -117,8 +102,6 @@ const OPEN: StateRow = StateRow {
     told: [true, true],
     closed: None,
     word: "",
-    tag: "",
-    sentence: "",
 };
 
 /// The row of an item for review.
@@ -203,8 +186,6 @@ macro_rules! states {
                     $(Self::$Name $(($given))? => StateRow { word: $word, $($answer: $value,)* ..$base },)+
                     Self::Unreadable(_) => StateRow {
                         word: "unreadable",
-                        tag: "not shown",
-                        sentence: "its stored data is damaged. Tell the site's administrator",
                         ..WAITING
                     },
                 }
@@ -243,20 +224,13 @@ states! {
     Removed(reason: Box<str>) = "removed", "spam: again", DELETED {
         readers: ReadBy::Told,
         closed: Some(Closed::Removed),
-        tag: "removed",
-        sentence: "removed by a moderator",
     };
     /// It waits for a moderator's approval, for this reason. Only its author and moderators know of it.
-    Held(reason: Box<str>) = "held", "the first post", WAITING {
-        tag: "held",
-        sentence: "waiting for a moderator's approval",
-    };
+    Held(reason: Box<str>) = "held", "the first post", WAITING {};
     /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and each reader's choices decide
     /// whether it is shown.
     Flagged = "flagged", "", OPEN {
         readers: ReadBy::Curious,
-        tag: "hidden by flags",
-        sentence: "hidden by readers' flags until a moderator reviews it",
     };
     /// A moderator merged the story into this one, whose page shows its comments. Its address leads there.
     Merged(into: NewsId) = "merged", "7", DELETED {
@@ -264,14 +238,10 @@ states! {
         readers: ReadBy::All,
         told: [false, false],
         closed: Some(Closed::Merged(*into)),
-        tag: "merged",
-        sentence: "merged into story",
     };
     /// An administrator, or its author on leaving, has erased it: it is deleted, and nothing of its text is stored.
     Erased = "erased", "", DELETED {
         closed: Some(Closed::Erased),
-        tag: "erased",
-        sentence: "erased for good",
     };
 }
 
@@ -389,24 +359,35 @@ impl Withheld {
     }
 
     /// The words for its author and moderators, without the full stop.
-    pub fn sentence(&self) -> String {
-        let words = self.row().sentence;
-        match (self.reason(), self.merged_into()) {
-            (Some(reason), _) if !reason.is_empty() => format!("{words}: {reason}"),
-            (_, Some(into)) => format!("{words} {into}"),
-            _ => words.to_owned(),
+    pub fn sentence(&self) -> Phrase<'_> {
+        match self {
+            Self::Removed(reason) if reason.is_empty() => p!("removed by a moderator"),
+            Self::Removed(reason) => p!("removed by a moderator: {reason}", reason),
+            Self::Held(reason) if reason.is_empty() => p!("waiting for a moderator's approval"),
+            Self::Held(reason) => p!("waiting for a moderator's approval: {reason}", reason),
+            Self::Flagged => p!("hidden by readers' flags until a moderator reviews it"),
+            Self::Merged(into) => p!("merged into story {story}", story = into.to_string()),
+            Self::Erased => p!("erased for good"),
+            Self::Unreadable(_) => p!("its stored data is damaged. Tell the site's administrator"),
         }
     }
 
     /// The same for somebody who sees it all the same, if they are told. Its author and moderators are insiders.
-    pub fn notice(&self, is_insider: bool) -> Option<String> {
+    pub fn notice(&self, is_insider: bool) -> Option<Phrase<'_>> {
         let [strangers, insiders] = self.row().told;
         (if is_insider { insiders } else { strangers }).then(|| self.sentence())
     }
 
     /// Its words in a list for moderators.
-    pub const fn tag(&self) -> &'static str {
-        self.row().tag
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Self::Removed(_) => t!("state" => "removed"),
+            Self::Held(_) => t!("state" => "held"),
+            Self::Flagged => t!("state" => "hidden by flags"),
+            Self::Merged(_) => t!("state" => "merged"),
+            Self::Erased => t!("state" => "erased"),
+            Self::Unreadable(_) => t!("state" => "not shown"),
+        }
     }
 
     /// The approximate size in bytes, besides the value itself.
@@ -465,7 +446,7 @@ mod tests {
             let state: Withheld = stored.parse().unwrap();
             assert_eq!(state.to_string(), *stored);
             assert!(!state.is_unreadable() && stored.starts_with(state.word()), "{stored}");
-            assert!(!state.tag().is_empty() && !state.sentence().is_empty(), "{stored}");
+            assert!(!state.tag().is_empty(), "{stored}");
         }
         assert_eq!("removed:spam: again".parse(), Ok(Withheld::Removed("spam: again".into())));
         assert_eq!("merged:7".parse(), Ok(Withheld::Merged(NewsId(7))));

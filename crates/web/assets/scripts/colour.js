@@ -1,6 +1,7 @@
 // The accent colour of the site: its preview and its contrast while it is chosen.
 
 const accentField = document.querySelector("input[type=color]");
+const contrastFormat = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 function luminance(colour) {
   const [red, green, blue] = [1, 3, 5].map((at) => {
@@ -14,6 +15,6 @@ accentField?.addEventListener("input", () => {
   for (const preview of document.querySelectorAll("[data-page]")) {
     const [dark, light] = [accentField.value, preview.dataset.page].map(luminance).sort((a, b) => a - b);
     preview.querySelector("rect + rect").setAttribute("fill", accentField.value);
-    preview.querySelector("[data-contrast]").textContent = ((light + 0.05) / (dark + 0.05)).toFixed(1);
+    preview.querySelector("[data-contrast]").textContent = contrastFormat.format((light + 0.05) / (dark + 0.05));
   }
 });

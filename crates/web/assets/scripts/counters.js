@@ -13,7 +13,7 @@ for (const field of document.querySelectorAll("textarea[data-limit]")) {
   field.form.querySelector("button").after(counter);
   const show = () => {
     const left = Number(field.dataset.limit) - lengthOf(field.value.trim());
-    counter.textContent = left < 0 ? `${formatNumber(-left)} too many` : `${formatNumber(left)} left`;
+    counter.textContent = (left < 0 ? counted("over", -left) : counted("left", left)).join("");
     counter.classList.toggle("over", left < 0);
     // Screen readers only announce the count near the limit.
     counter.setAttribute("aria-live", left <= 20 ? "polite" : "off");

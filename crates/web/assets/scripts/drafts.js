@@ -77,7 +77,7 @@ function sayItIsDraft({ form }) {
   note.className = "hint draft-note";
   const discard = document.createElement("button");
   discard.type = "button";
-  discard.textContent = "Discard";
+  discard.textContent = word("discard");
   discard.addEventListener("click", () => {
     const fields = [...form.querySelectorAll("[data-draft]")];
     for (const field of fields) {
@@ -88,7 +88,7 @@ function sayItIsDraft({ form }) {
     note.remove();
     fields[0].focus();
   });
-  note.append("Your draft. ", discard);
+  note.append(word("draft-note"), " ", discard);
   form.prepend(note);
 }
 
@@ -101,7 +101,7 @@ function markDraft(link) {
   else if (!mark) {
     const added = document.createElement("span");
     added.className = "tag draft";
-    added.textContent = "draft";
+    added.textContent = word("draft");
     link.after(" ", added);
   }
 }

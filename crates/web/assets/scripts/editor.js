@@ -1,7 +1,6 @@
 // Writing: comments are sent without loading a page, replies, changes and flags are written below what they are
 // about, texts are previewed, and Ctrl-Enter sends.
 
-const LOGGED_OUT_WHILE_WRITING = "You have been logged out. Log in in another tab, then send again.";
 const SEND_TIMEOUT_MS = 30_000;
 
 document.addEventListener("keydown", (event) => {
@@ -39,7 +38,7 @@ async function sendEditorForm(address, fields) {
     const answer = await response.json();
     return answer.status === "ok" ? { answer } : { refusal: refusalOf(answer) };
   } catch {
-    return { lost: CONNECTION_ERROR };
+    return { lost: lostWord() };
   }
 }
 
@@ -68,8 +67,8 @@ const sendFlag = (form) =>
   sendInPlace(form, form.dataset.flag, () => {
     const { link } = openForm;
     closeForm();
-    link.textContent = "flagged";
-    announce(menuOf(link) ?? link, "A moderator will look at it.");
+    link.textContent = word("flagged");
+    announce(menuOf(link) ?? link, word("looked"));
   });
 
 async function sendInPlace(form, address, done) {
@@ -82,7 +81,7 @@ async function sendInPlace(form, address, done) {
   const wasLoggedOut = refusal && (await hasBeenLoggedOut());
   delete form.dataset.busy;
   if (wasLoggedOut || lost) {
-    showEditorMessage(form, lost ?? LOGGED_OUT_WHILE_WRITING);
+    showEditorMessage(form, lost ?? word("logged-out"));
     offerToTryAgain(form);
   } else {
     showEditorMessage(form, refusal, { isAboutText: true });
@@ -125,7 +124,7 @@ function showEditorMessage(form, text, { isAboutText } = {}) {
 function offerToTryAgain(form) {
   const button = document.createElement("button");
   button.className = "button small";
-  button.textContent = "Try again";
+  button.textContent = word("again");
   button.dataset.again = "";
   form.querySelector(".error").after(button);
 }
@@ -227,6 +226,7 @@ async function fetchForm(address) {
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const form = page.querySelector("form:is([data-comment], [data-flag])");
+    takeWords(page);
     const renamed = (ids) => ids.split(" ").map((id) => `in-place-${id}`).join(" ");
     for (const attribute of ["id", "for", "aria-describedby"]) {
       for (const element of form.querySelectorAll(`[${attribute}]`)) {
@@ -246,7 +246,7 @@ function cancelButton() {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "button quiet";
-  button.textContent = "Cancel";
+  button.textContent = word("cancel");
   button.addEventListener("click", closeForm);
   return button;
 }

@@ -1,13 +1,6 @@
 // Hiding and saving stories, and subscribing to them, without loading a page
 
-const OPPOSITE_MARKS = {
-  "/hide": ["/unhide", "unhide"],
-  "/unhide": ["/hide", "hide"],
-  "/save": ["/unsave", "saved"],
-  "/unsave": ["/save", "save"],
-  "/subscribe": ["/unsubscribe", "unsubscribe"],
-  "/unsubscribe": ["/subscribe", "subscribe"],
-};
+const oppositeOf = (action) => (action.startsWith("/un") ? `/${action.slice(3)}` : `/un${action.slice(1)}`);
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest(".meta button[form=items]");
@@ -28,7 +21,7 @@ async function markStory(button) {
     showError(item, error);
     return;
   }
-  setMark(button, ...OPPOSITE_MARKS[action]);
+  setMark(button, oppositeOf(action));
   if (action === "/hide" && item.matches("li")) offerUndo(item, button);
 }
 
@@ -40,10 +33,10 @@ function sendMark(button, action) {
   return post(`/api${action}`, fields);
 }
 
-function setMark(button, action, text) {
+function setMark(button, action) {
   button.setAttribute("formaction", action);
   button.removeAttribute("title");
-  button.textContent = text;
+  button.textContent = itemWord(action.slice(1));
 }
 
 // A hidden story leaves the list, with a way back in its place.
@@ -53,19 +46,19 @@ function offerUndo(item, button) {
   message.className = "undone hint";
   message.setAttribute("role", "status");
   const title = document.createElement("bdi");
-  title.textContent = item.querySelector("h2 > a, h2 > .gone")?.textContent ?? "this story";
+  title.textContent = item.querySelector("h2 > a, h2 > .gone")?.textContent;
   const undo = document.createElement("button");
   undo.type = "button";
   undo.className = "mark";
-  undo.textContent = "Undo";
-  message.append("Hidden: ", title, ". ", undo);
+  undo.textContent = itemWord("undo");
+  message.append(...filled(itemWord("hidden"), { story: title }), " ", undo);
   undo.addEventListener("click", async () => {
     const error = await sendMark(button, "/unhide");
     if (error) {
       message.append(" ", error);
       return;
     }
-    setMark(button, "/hide", "hide");
+    setMark(button, "/hide");
     item.replaceChildren(...parts);
     button.focus();
   });

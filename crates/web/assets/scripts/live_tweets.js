@@ -25,10 +25,9 @@ function showNew(count) {
     live.replaceChildren();
     return;
   }
-  const number = count < 100 ? String(count) : "100 or more";
   const link = live.querySelector("a") ?? document.createElement("a");
   link.href = "/home";
-  link.textContent = `${number} new ${count === 1 ? "post" : "posts"}`;
+  link.textContent = count < 100 ? counted("posts", count).join("") : word("many-posts");
   if (!link.isConnected) live.append(link);
 }
 

@@ -27,10 +27,7 @@ async function sendPasskey(form) {
     form.elements.passkey.value = JSON.stringify(credential.toJSON());
     form.submit();
   } catch (failure) {
-    error.textContent =
-      failure.name === "InvalidStateError"
-        ? "This device already has a passkey for your account."
-        : "Couldn't use the passkey, or you cancelled it. Try again.";
+    error.textContent = word(failure.name === "InvalidStateError" ? "passkey-known" : "passkey-failed");
     error.hidden = false;
     button.disabled = false;
   }

@@ -50,12 +50,14 @@ function reviewAsk(selector) {
 }
 
 if (reviewQueue) {
-  addShortcut("y", "Keep or approve", () => reviewPress("[data-yes]"));
-  addShortcut("r", "Remove or reject: asks for the reason", () => reviewAsk("[data-no]"));
-  addShortcut("w", "Warn the author: asks for the text", () => reviewAsk("[data-warn]"));
-  addShortcut("s", "Silence the author: asks for the reason", () => reviewAsk("[data-silence]"));
-  addShortcut("b", "Ban the author: asks for the reason", () => reviewAsk("[data-ban]"));
-  addShortcut("d", "Ban the site that it links to", () => reviewPress("[data-domain]"));
+  addShortcuts("review-keys", {
+    y: () => reviewPress("[data-yes]"),
+    r: () => reviewAsk("[data-no]"),
+    w: () => reviewAsk("[data-warn]"),
+    s: () => reviewAsk("[data-silence]"),
+    b: () => reviewAsk("[data-ban]"),
+    d: () => reviewPress("[data-domain]"),
+  });
   reviewQueue.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing || !event.target.matches("[name=reason]")) return;
     if (reviewButton?.form !== event.target.form) return;

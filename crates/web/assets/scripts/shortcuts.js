@@ -3,27 +3,32 @@
 // The meaning and action of each key, in the order of the help. Other scripts add theirs.
 const shortcuts = new Map();
 
-function addShortcut(key, meaning, run) {
-  shortcuts.set(key, { meaning, run });
+// Adds keys in the order of their meanings, which are words of this name.
+function addShortcuts(name, actions) {
+  Object.entries(actions).forEach(([key, run], at) => shortcuts.set(key, { meaning: () => words(name)[at], run }));
 }
 
-addShortcut("j", "Next story, comment or post", () => move(1));
-addShortcut("k", "Previous story, comment or post", () => move(-1));
-addShortcut("Enter", "Open it", () => linkOf(current)?.click());
-addShortcut("a", "Vote up, or take the vote back", () => press("up"));
-addShortcut("z", "Vote down, or take the vote back", () => press("down"));
-addShortcut("n", "Next new comment", () => reach(newComment(current, 1)));
-addShortcut("p", "Previous new comment", () => reach(newComment(current, -1)));
-addShortcut("r", "Reply to it", () => current?.querySelector(".actions a[href^='/reply/']")?.click());
-addShortcut("u", "The comment that it replies to", () => reach(parentOf(current)));
-addShortcut("[", "Collapse or expand these comments", () => toggleBranch(current));
-addShortcut("]", "Collapse or expand all comments", () => toggleAllBranches());
-addShortcut("/", "Search", () => {
-  const box = document.querySelector("input[type=search]");
-  if (box?.checkVisibility()) box.focus();
-  else location.href = "/search";
+addShortcuts("keys", {
+  j: () => move(1),
+  k: () => move(-1),
+  Enter: () => linkOf(current)?.click(),
+  a: () => press("up"),
+  z: () => press("down"),
+  n: () => reach(newComment(current, 1)),
+  p: () => reach(newComment(current, -1)),
+  r: () => current?.querySelector(".actions a[href^='/reply/']")?.click(),
+  u: () => reach(parentOf(current)),
+  "[": () => toggleBranch(current),
+  "]": () => toggleAllBranches(),
+  "/": () => {
+    const box = document.querySelector("input[type=search]");
+    if (box?.checkVisibility()) box.focus();
+    else location.href = "/search";
+  },
+  "?": showHelp,
 });
-addShortcut("?", "Show this help", showHelp);
+
+const SHORTCUT_SETTINGS = "/settings/reading#shortcuts";
 
 let current;
 let dialog;
@@ -97,7 +102,8 @@ function press(direction) {
   if (button && !button.disabled) button.click();
 }
 
-function showHelp() {
+async function showHelp() {
+  await helpWords();
   if (dialog?.open) return;
   // It says how the keys work now.
   dialog?.remove();
@@ -105,11 +111,22 @@ function showHelp() {
   dialog.showModal();
 }
 
+// The page on which members choose how shortcuts work has the words of their help.
+async function helpWords() {
+  if (word("close")) return;
+  try {
+    const response = await fetch(SHORTCUT_SETTINGS);
+    takeWords(new DOMParser().parseFromString(await response.text(), "text/html"));
+  } catch {
+    location.assign(SHORTCUT_SETTINGS);
+  }
+}
+
 function createHelp() {
   const help = document.createElement("dialog");
   const heading = document.createElement("h2");
   heading.id = "help-title";
-  heading.textContent = "Keyboard shortcuts";
+  heading.textContent = helpButton?.textContent;
   help.setAttribute("aria-labelledby", heading.id);
   const mode = shortcutMode();
   const list = document.createElement("dl");
@@ -118,18 +135,18 @@ function createHelp() {
     const kbd = document.createElement("kbd");
     const description = document.createElement("dd");
     kbd.textContent = mode === "modifier" ? `Alt+${key}` : key;
-    description.textContent = meaning;
+    description.textContent = meaning();
     term.append(kbd);
     list.append(term, description);
   }
   const close = document.createElement("button");
   close.className = "button";
   close.type = "button";
-  close.textContent = "Close";
+  close.textContent = word("close");
   close.addEventListener("click", () => help.close());
   if (mode === "off") {
     list.replaceChildren();
-    heading.textContent = "Keyboard shortcuts are off";
+    heading.textContent = word("off");
   }
   help.append(heading, list, helpButton?.dataset.help ? settingsLink() : modeChoice(), close);
   document.body.append(help);
@@ -140,8 +157,8 @@ function createHelp() {
 function settingsLink() {
   const paragraph = document.createElement("p");
   const link = document.createElement("a");
-  link.href = "/settings/reading#shortcuts";
-  link.textContent = "Change in your settings";
+  link.href = SHORTCUT_SETTINGS;
+  link.textContent = word("change");
   paragraph.append(link);
   return paragraph;
 }
@@ -151,8 +168,8 @@ function modeChoice() {
   const label = document.createElement("label");
   const choice = document.createElement("select");
   label.htmlFor = choice.id = "shortcut-mode";
-  label.textContent = "Use these keys ";
-  choice.append(new Option("alone", "on"), new Option("with the Alt key", "modifier"), new Option("not at all", "off"));
+  label.textContent = `${word("use")} `;
+  choice.append(...["on", "modifier", "off"].map((mode, at) => new Option(words("modes")[at], mode)));
   choice.value = shortcutMode();
   choice.addEventListener("change", () => setShortcutMode(choice.value));
   paragraph.append(label, choice);

@@ -18,10 +18,10 @@ async function answerOf(url, options) {
   }
 }
 
-function note(text, ...more) {
+function note(...parts) {
   const paragraph = document.createElement("p");
   paragraph.className = "hint";
-  paragraph.append(text, ...more);
+  paragraph.append(...parts);
   return paragraph;
 }
 
@@ -29,11 +29,11 @@ function note(text, ...more) {
 function ageOf(ctime) {
   const seconds = Number(submission.dataset.now) + performance.now() / 1000 - ctime;
   if (seconds >= 604_800) {
-    return new Date(ctime * 1000).toLocaleDateString("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+    return new Date(ctime * 1000).toLocaleDateString(dateLanguage, { dateStyle: "medium", timeZone: "UTC" });
   }
   const units = Object.entries({ day: 86_400, hour: 3_600, minute: 60 });
   const [unit, length] = units.find(([, length]) => seconds >= length) ?? [];
-  return unit ? new Intl.RelativeTimeFormat("en").format(-Math.floor(seconds / length), unit) : "just now";
+  return unit ? new Intl.RelativeTimeFormat(language).format(-Math.floor(seconds / length), unit) : word("now");
 }
 
 // Shows the story that the URL leads to. Returns the answer, unless the URL has changed meanwhile.
@@ -54,7 +54,7 @@ async function findDuplicate() {
   const link = document.createElement("a");
   link.href = `/news/${earlier}`;
   link.textContent = answer.title;
-  place.replaceChildren(note(`Submitted ${ageOf(answer.ctime)}: `, link));
+  place.replaceChildren(note(...filled(word("submitted"), { age: ageOf(answer.ctime), story: link })));
   return answer;
 }
 
@@ -72,10 +72,10 @@ async function findSimilar() {
     const [item, link] = [document.createElement("li"), document.createElement("a")];
     link.href = `/news/${id}`;
     link.textContent = name;
-    item.append(link, ` ${ageOf(ctime)}, ${comments} ${comments === 1 ? "comment" : "comments"}`);
+    item.append(link, ` ${ageOf(ctime)}, `, ...counted("comments", comments));
     list.append(item);
   }
-  place.replaceChildren(note("Is it one of these?"), list);
+  place.replaceChildren(note(word("similar")), list);
 }
 
 // Puts the URL into the field as the site would store it.
@@ -105,7 +105,7 @@ async function fetchTitle(button) {
   const { url, title, apisecret } = submission.elements;
   const place = submission.querySelector("[data-fetched]");
   button.setAttribute("aria-disabled", "true");
-  place.replaceChildren(note("Fetching the title..."));
+  place.replaceChildren(note(word("fetching")));
   showUrlError();
   await completeUrl();
   const body = new URLSearchParams({ url: url.value.trim(), apisecret: apisecret.value });
@@ -119,8 +119,8 @@ async function fetchTitle(button) {
   const before = title.value.trim();
   title.value = answer.title;
   title.dispatchEvent(new Event("input", { bubbles: true }));
-  const typed = before && before !== answer.title ? ` You had typed: "${before}".` : "";
-  place.replaceChildren(note(`This is the title of the page.${typed}`));
+  const isReplaced = before && before !== answer.title;
+  place.replaceChildren(note(...filled(word(isReplaced ? "replaced" : "fetched"), { title: before })));
 }
 
 function prepareTopicButtons(group) {

@@ -93,7 +93,7 @@ function addCollapseAll() {
 const hasOpenBranch = () => branches.some((branch) => isTopBranch(branch) && branch.open);
 
 function showCollapseAll() {
-  if (collapseAllButton) collapseAllButton.textContent = hasOpenBranch() ? "Collapse all" : "Expand all";
+  if (collapseAllButton) collapseAllButton.textContent = word(hasOpenBranch() ? "collapse" : "expand");
 }
 
 function toggleAllBranches() {

@@ -1,7 +1,5 @@
 // Votes
 
-const VOTE_TEXTS = { up: "Voted up", down: "Voted down", none: "Vote taken back" };
-
 // Screen readers announce what is written here. It has to be on the page beforehand.
 const voteStatus = document.createElement("p");
 voteStatus.className = "hidden";
@@ -44,7 +42,7 @@ async function vote(pair, button) {
   });
   delete pair.dataset.busy;
   if (!error) {
-    voteStatus.textContent = VOTE_TEXTS[choice];
+    voteStatus.textContent = itemWord(choice);
     return;
   }
   if (!isTold) {
@@ -62,7 +60,7 @@ function showVote(pair, vote) {
   for (const button of pair.querySelectorAll("button")) {
     const direction = directionOf(button);
     const pressed = direction === vote;
-    button.title = pressed && !isFinal ? "Take back your vote" : "";
+    button.title = pressed && !isFinal ? itemWord("back") : "";
     if (!button.title) button.removeAttribute("title");
     button.value = pressed && !isFinal ? "none" : direction;
     button.setAttribute("aria-pressed", String(pressed));
@@ -125,18 +123,16 @@ function changeCount(item, direction, by) {
   let count = item.querySelector(`[data-count="${direction}"]`);
   if (!count && direction === "down" && up?.parentElement.matches(".votes")) {
     const whole = up.parentElement.cloneNode(true);
-    count = whole.firstElementChild;
+    count = whole.querySelector("[data-count]");
     count.dataset.count = "down";
     count.textContent = "0";
-    count.nextSibling.textContent = " down";
     up.parentElement.after(" · ", whole);
   }
   if (!count) return;
   count.closest("[hidden]")?.removeAttribute("hidden");
   const votes = parseNumber(count.textContent) + by;
   count.textContent = formatNumber(votes);
-  const word = count.nextSibling;
-  if (word?.textContent.startsWith(" vote")) word.textContent = votes === 1 ? " vote" : " votes";
+  count.parentElement.replaceChildren(...counted(direction, votes, count));
   if (direction === "down" && votes <= 0) {
     count.parentElement.previousSibling.remove();
     count.parentElement.remove();

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::repeats::KeptAnswer;
+use tidings_language::Message;
 use tokio::time::timeout;
 
 /// The work of an action: for a user, with the fields of its form.
@@ -39,7 +40,7 @@ pub struct SentForm {
 pub struct Action<T, A, E = Error> {
     path: &'static str,
     call_path: String,
-    summary: &'static str,
+    summary: &'static Message,
     acts_once: bool,
     is_named_in_address: bool,
     form_page: Option<&'static str>,
@@ -63,7 +64,7 @@ pub struct ActionEntry {
     /// The handler of the call.
     pub call: MethodRouter<App>,
     /// A sentence that says what the action does.
-    pub summary: &'static str,
+    pub summary: &'static Message,
     /// How the call is described.
     pub description: Description,
 }
@@ -78,7 +79,7 @@ where
     /// path, and answers that it is done.
     pub fn setting(
         path: &'static str,
-        summary: &'static str,
+        summary: &'static Message,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -98,7 +99,7 @@ where
     /// An action that a second request would do once more. Otherwise as [`Action::setting`].
     pub fn once(
         path: &'static str,
-        summary: &'static str,
+        summary: &'static Message,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
         Self { acts_once: true, ..Self::setting(path, summary, act) }

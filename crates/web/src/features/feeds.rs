@@ -14,8 +14,8 @@ pub mod sources;
 mod writers;
 
 use crate::App;
+use crate::markup::dates::moment;
 use crate::markup::feed_links::FeedFormat;
-use crate::markup::parts::moment;
 use crate::request::response_cache::weak_entity_tag;
 use crate::settings::SiteSettings;
 use axum::http::{HeaderName, HeaderValue, header};

@@ -16,7 +16,7 @@ use crate::route::SHORT;
 use axum::Json;
 use axum::response::Redirect;
 use futures_util::TryFutureExt;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::mutes::{self, Avoided, Block, Mutable, Mute};
 use tidings_domain::accounts::reader::Reader;
@@ -25,6 +25,7 @@ use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::timelines::blocks;
 use tidings_domain::values::mutes::muted_domain;
 use tidings_domain::values::{Hostname, MAX_MUTED_WORD, MuteKind, MutedWord, Topic};
+use tidings_language::{Message, m, t};
 
 /// The target of a mute.
 pub enum MuteTarget {
@@ -46,11 +47,11 @@ form! {
     }
 }
 
-const KIND: &str = "it must be user, domain, topic or word";
+const KIND: &Message = m!("it must be user, domain, topic or word");
 
 fn target(fields: &Fields, name: &'static str) -> Result<MuteTarget, RequestError> {
     let typed = fields.required(name)?;
-    let not_a_site = |_| RequestError::field(name, "it must be the name of a site, such as example.com");
+    let not_a_site = |_| RequestError::field(name, m!("it must be the name of a site, such as example.com"));
     Ok(match fields.parsed("what", KIND)? {
         MuteKind::Topic => MuteTarget::Topic(Topic::parse(name, typed).map_err(Error::from)?),
         MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, name)?)),
@@ -76,37 +77,43 @@ form! {
 }
 
 /// The name of each kind.
-const KINDS: [(MuteKind, &str); 4] = [
-    (MuteKind::User, "Person"),
-    (MuteKind::Domain, "Site"),
-    (MuteKind::Topic, "Topic"),
-    (MuteKind::Word, "Word or phrase"),
+const KINDS: [(MuteKind, &Message); 4] = [
+    (MuteKind::User, m!("Person")),
+    (MuteKind::Domain, m!("web site" => "Site")),
+    (MuteKind::Topic, m!("Topic")),
+    (MuteKind::Word, m!("Word or phrase")),
 ];
 
 /// A form with one button that mutes or unmutes something, and comes back.
-fn mute_button(frame: &Frame<'_>, (kind, value): (MuteKind, &str), is_muted: bool, label: &Markup) -> Markup {
+fn mute_button(
+    frame: &Frame<'_>,
+    (kind, value): (MuteKind, &str),
+    is_muted: bool,
+    label: impl Render,
+) -> Markup {
     let action = if is_muted { "/unmute" } else { "/mute" };
     small_form(frame, action, &[("what", kind.name()), ("value", value)], label)
 }
 
 /// A form with one button that blocks or unblocks somebody, and comes back.
-fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: &Markup) -> Markup {
+fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: impl Render) -> Markup {
     let action = if is_blocked { "/unblock" } else { "/block" };
     small_form(frame, action, &[("username", username)], label)
 }
 
 /// The note that unblocking does not restore a follow.
-const NO_FOLLOW_BACK: &str = "If they followed you before, they have to follow you again after you unblock \
-    them.";
+const NO_FOLLOW_BACK: &Message =
+    m!("If they followed you before, they have to follow you again after you unblock them.");
 
 /// The buttons that mute and block a person, on their profile.
 pub fn person_forms(frame: &Frame<'_>, person: &User, reader: &Reader) -> Markup {
     let (is_muted, is_blocked) = (reader.has_muted(person.id), reader.has_blocked(person.id));
-    let label = |done: bool, undo: &str, act: &str| html! { (if done { undo } else { act }) };
+    let mute = if is_muted { t!("Unmute") } else { t!("Mute") };
+    let block = if is_blocked { t!("Unblock") } else { t!("verb" => "Block") };
     html! {
         div.stance {
-            (mute_button(frame, (MuteKind::User, &person.username), is_muted, &label(is_muted, "Unmute", "Mute")))
-            (block_button(frame, &person.username, is_blocked, &label(is_blocked, "Unblock", "Block")))
+            (mute_button(frame, (MuteKind::User, &person.username), is_muted, mute))
+            (block_button(frame, &person.username, is_blocked, block))
         }
     }
 }
@@ -116,13 +123,16 @@ pub fn person_notes(person: &User, reader: &Reader) -> Markup {
     html! {
         @if reader.has_blocked(person.id) {
             p.hint {
-                "You have blocked this person: you don't see what they write, and they can't follow you, reply to \
-                 you or notify you. " (NO_FOLLOW_BACK)
+                (t!(
+                    "You have blocked this person: you don't see what they write, and they can't follow you, reply to \
+                     you or notify you."
+                ))
+                " " (NO_FOLLOW_BACK.text())
             }
         } @else if reader.has_muted(person.id) {
             p.hint {
-                "You have muted this person: you don't see what they write. "
-                a href=(MUTES) { "Everything you have muted" }
+                (t!("You have muted this person: you don't see what they write."))
+                " " a href=(MUTES) { (t!("Everything you have muted")) }
             }
         }
     }
@@ -131,13 +141,13 @@ pub fn person_notes(person: &User, reader: &Reader) -> Markup {
 /// The button that mutes a site, on its page.
 pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup {
     let is_muted = reader.has_muted_site(host);
-    let label = html! { (if is_muted { "Unmute this site" } else { "Mute this site" }) };
+    let label = if is_muted { t!("Unmute this site") } else { t!("Mute this site") };
     html! {
-        div.stance { (mute_button(frame, (MuteKind::Domain, host.as_str()), is_muted, &label)) }
+        div.stance { (mute_button(frame, (MuteKind::Domain, host.as_str()), is_muted, label)) }
         @if is_muted {
             p.hint {
-                "You have muted this site or its parent site: its stories are hidden in your lists. "
-                a href=(MUTES) { "Everything you have muted" }
+                (t!("You have muted this site or its parent site: its stories are hidden in your lists."))
+                " " a href=(MUTES) { (t!("Everything you have muted")) }
             }
         }
     }
@@ -146,62 +156,63 @@ pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup 
 /// The list, with forms that add to it.
 fn shown(frame: &Frame<'_>, Avoided { mutes, blocks }: &Avoided) -> Markup {
     let content = html! {
-        h1 { "Muted and blocked" }
+        h1 { (t!("Muted and blocked")) }
         p.hint {
-            "What you mute does not appear in your lists, threads, timelines and inbox. Only you can \
-             see this."
+            (t!("What you mute does not appear in your lists, threads, timelines and inbox. Only you can see this."))
         }
         (mute_form(frame))
-        @if mutes.is_empty() { p.empty { "You haven’t muted anything." } } @else {
+        @if mutes.is_empty() { p.empty { (t!("You haven’t muted anything.")) } } @else {
             ul.mutes role="list" { @for mute in mutes { (mute_row(frame, mute)) } }
         }
-        h2 #blocked { "Blocked people" }
+        h2 #blocked { (t!("Blocked people")) }
         p.hint {
-            "People you block can't follow you, reply to you or notify you, and you don't see what they \
-             write."
+            (t!("People you block can't follow you, reply to you or notify you, and you don't see what they write."))
         }
         (block_form(frame))
-        @if blocks.is_empty() { p.empty { "You haven’t blocked anyone." } } @else {
+        @if blocks.is_empty() { p.empty { (t!("You haven’t blocked anyone.")) } } @else {
             ul.mutes role="list" { @for block in blocks { (block_row(frame, block)) } }
-            p.hint { (NO_FOLLOW_BACK) }
+            p.hint { (NO_FOLLOW_BACK.text()) }
         }
-        p { a.action href=(READING_SETTINGS) { "Reading settings" } }
+        p { a.action href=(READING_SETTINGS) { (t!("Reading settings")) } }
     };
-    frame.page("Muted and blocked", &content)
+    frame.page(t!("Muted and blocked"), &content)
 }
 
 fn mute_form(frame: &Frame<'_>) -> Markup {
     let hint = html! {
-        "A username; a site such as example.com, with its subdomains; a topic; or a word or phrase of up to "
-        (MAX_MUTED_WORD) " characters."
+        (t!(
+            "A username; a site such as example.com, with its subdomains; a topic; or a word or phrase of up to \
+             {most} characters.",
+            most = MAX_MUTED_WORD
+        ))
     };
-    let value = Field::new("value", "Person, site, topic or word").hint(hint);
+    let value = Field::new("value", t!("Person, site, topic or word")).hint(hint);
     html! {
         form.form.narrow method="post" action="/mute" {
             (frame.signed_fields())
             input type="hidden" name="next" value=(MUTES);
-            (select("what", "Kind", "", &KINDS.map(|(kind, name)| (kind.name(), name))))
+            (select("what", t!("Kind"), "", &KINDS.map(|(kind, name)| (kind.name(), name.text()))))
             (value.with("autocomplete", "off").exact().required().input())
-            button.button { "Mute" }
+            button.button { (t!("Mute")) }
         }
     }
 }
 
 fn block_form(frame: &Frame<'_>) -> Markup {
-    let field = Field::new("username", "Username");
+    let field = Field::new("username", t!("Username"));
     html! {
         form.form.narrow method="post" action="/block" {
             (frame.signed_fields())
             input type="hidden" name="next" value={ (MUTES) "#blocked" };
             (field.with("autocomplete", "off").exact().required().input())
-            button.button { "Block" }
+            button.button { (t!("verb" => "Block")) }
         }
     }
 }
 
 fn mute_row(frame: &Frame<'_>, mute: &Mute) -> Markup {
-    let kind = KINDS.iter().find(|(kind, _)| *kind == mute.kind).map_or("", |(_, name)| name);
-    let label = html! { "Unmute" span.hidden { " " (mute.value) } };
+    let kind = KINDS.iter().find(|(kind, _)| *kind == mute.kind).map_or("", |(_, name)| name.text());
+    let label = html! { (t!("Unmute")) span.hidden { " " (mute.value) } };
     html! {
         li {
             span.kind { (kind) }
@@ -214,19 +225,19 @@ fn mute_row(frame: &Frame<'_>, mute: &Mute) -> Markup {
                 }
             }
             span.since { (age(frame, mute.since)) }
-            (mute_button(frame, (mute.kind, &mute.value), true, &label))
+            (mute_button(frame, (mute.kind, &mute.value), true, label))
         }
     }
 }
 
 fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
-    let label = html! { "Unblock" span.hidden { " " (block.username) } };
+    let label = html! { (t!("Unblock")) span.hidden { " " (block.username) } };
     html! {
         li {
-            span.kind { "Person" }
+            span.kind { (t!("Person")) }
             span.value { a href=(profile_address(&block.username, "")) { (block.username) } }
             span.since { (age(frame, block.since)) }
-            (block_button(frame, &block.username, true, &label))
+            (block_button(frame, &block.username, true, label))
         }
     }
 }
@@ -240,23 +251,27 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/mute", "Mute a person, a site, a topic or a word.", |app, by, form: &MuteForm| {
-            let (site, now) = (&app.site, app.moment());
-            Box::pin(async move {
-                match &form.value {
-                    MuteTarget::Topic(topic) => {
-                        topic_choices::choose(site, now, by, Stance::Muted, topic).await
+        Action::setting(
+            "/mute",
+            m!("Mute a person, a site, a topic or a word."),
+            |app, by, form: &MuteForm| {
+                let (site, now) = (&app.site, app.moment());
+                Box::pin(async move {
+                    match &form.value {
+                        MuteTarget::Topic(topic) => {
+                            topic_choices::choose(site, now, by, Stance::Muted, topic).await
+                        }
+                        MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
                     }
-                    MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
-                }
-                .map_err(unknown_name)
-            })
-        })
+                    .map_err(unknown_name)
+                })
+            },
+        )
         .answering(what_is_left)
         .back(SHORT),
         Action::setting(
             "/unmute",
-            "Unmute a person, a site, a topic or a word.",
+            m!("Unmute a person, a site, a topic or a word."),
             |app, by, form: &MuteForm| {
                 let (site, now) = (&app.site, app.moment());
                 Box::pin(async move {
@@ -272,7 +287,7 @@ pub fn actions() -> Vec<ActionEntry> {
         )
         .answering(what_is_left)
         .back(SHORT),
-        Action::setting("/block", "Block a person.", |app, by, form: &BlockForm| {
+        Action::setting("/block", m!("Block a person."), |app, by, form: &BlockForm| {
             Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
         .back(SHORT),
@@ -289,7 +304,7 @@ pub fn actions() -> Vec<ActionEntry> {
 }
 
 /// The description of the call to unblock.
-const UNBLOCK: &str = "Unblock a person. Whether they followed the caller before does not come back.";
+const UNBLOCK: &Message = m!("Unblock a person. Whether they followed the caller before does not come back.");
 
 /// The answer of the calls to mute and to unmute.
 async fn what_is_left(mut sent: SentForm, (): ()) -> Result<MutesResponse, RequestError> {

@@ -224,10 +224,28 @@ mod tests {
     }
 
     #[test]
+    fn styles_follow_the_direction_of_the_language() {
+        let physical = ["-left", "-right", " left:", " right:", "{left:", "{right:", ": left", ": right"];
+        for side in physical {
+            assert!(!STYLES.contains(side), "{side}");
+        }
+    }
+
+    #[test]
     fn the_script_complies_with_the_content_security_policy() {
         let script = SCRIPTS;
         for forbidden in ["eval(", "innerHTML", "document.write", ".style"] {
             assert!(!script.contains(forbidden), "{forbidden}");
+        }
+    }
+
+    #[test]
+    fn the_script_has_no_words() {
+        let is_text =
+            |literal: &str| literal.contains(' ') && literal.starts_with(|c: char| c.is_ascii_uppercase());
+        for line in SCRIPTS.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let mut literals = line.split(['"', '`']).skip(1).step_by(2);
+            assert!(!literals.any(is_text), "{line}");
         }
     }
 }

@@ -13,9 +13,11 @@ use tidings_domain::cache::Shared;
 use tidings_domain::identity::Identity;
 use tidings_domain::values::site_settings::{ABOUT, ACCENT, CONTACT, DESCRIPTION, NAME, RULES, SiteTexts};
 use tidings_domain::values::{
-    Announcement, Colour, FooterLink, LogoFile, READABLE_CONTRAST, Restriction, Rules, SavedReasons,
+    Announcement, Colour, FooterLink, LogoFile, READABLE_CONTRAST, Restriction, Rules, SavedReasons, Theme,
     Timestamp, YoungHold,
 };
+use tidings_language::numbers::decimal;
+use tidings_language::{Speakable, speak, t};
 
 /// How much of the accent colour is in the tint of notices, in percent.
 const TINT_PERCENT: u32 = 12;
@@ -80,6 +82,8 @@ pub struct Brand {
     pub reasons: SavedReasons,
     /// The settings that administrators have set.
     pub texts: SiteTexts,
+    /// The language of the site; `None` is plain English.
+    language: Option<Speakable>,
     /// That nobody can sign up, in force or ended.
     stopped: Option<Restriction>,
     /// That the posts of young accounts wait, in force or ended.
@@ -110,6 +114,7 @@ impl Brand {
     pub fn new(configured: &SiteSettings, rules: &Rules, identity: &Identity) -> Self {
         let Identity { texts, logo, links, announcement, reasons, .. } = identity;
         let mut site = configured.clone();
+        let language = site.languages.speakable(&texts.language(rules));
         let SiteSettings { name, description, contact, .. } = &mut site;
         for (field, place) in [(NAME, name), (DESCRIPTION, description), (CONTACT, contact)] {
             texts.in_force(rules, field).into_iter().for_each(|text| text.clone_into(place));
@@ -130,6 +135,7 @@ impl Brand {
             about: text(ABOUT),
             rules: text(RULES),
             texts: texts.clone(),
+            language,
             markup: SharedMarkup::default(),
         }
     }
@@ -144,24 +150,35 @@ impl Brand {
         self.young_held.as_ref().filter(|held| held.restriction.is_in_force(now))
     }
 
-    /// The same, from the cache if possible.
+    /// The same, from the cache if possible. From now on, the process speaks the language of the site.
     fn of(app: &App, identity: &Shared<Identity>) -> Shared<Self> {
         let (cache, id) = (app.site.caches.of::<Brands>(), identity.id());
         let new = || Self::new(&app.settings.site, &app.site.rules, identity);
-        cache.derived(&id).unwrap_or_else(|| cache.insert_derived(id, new()))
+        let brand = cache.derived(&id).unwrap_or_else(|| cache.insert_derived(id, new()));
+        if speak(brand.language) {
+            // They have texts of the language before.
+            app.site.caches.clear();
+        }
+        brand
     }
 }
 
 /// A colour on the pages of both schemes, with its contrast. The script keeps it up to date while a colour is chosen.
 pub fn colour_preview(accent: Colour) -> Markup {
     html! {
-        @for (name, Scheme { page, .. }) in [("light", &LIGHT), ("dark", &DARK)] {
+        @for (scheme, Scheme { page, .. }) in [(Theme::Light, &LIGHT), (Theme::Dark, &DARK)] {
+            @let contrast = html! { span data-contrast { (decimal(accent.contrast(*page), 1)) } };
             p.hint.colour-preview data-page=(page) {
                 svg width="96" height="32" viewBox="0 0 96 32" aria-hidden="true" {
                     rect width="96" height="32" rx="6" fill=(page) {}
                     rect x="12" y="12" width="72" height="8" rx="4" fill=(accent) {}
                 }
-                " Contrast on " (name) " pages: " span data-contrast { (format!("{:.1}", accent.contrast(*page))) } " to 1"
+                " "
+                @if scheme == Theme::Light {
+                    (t!("Contrast on light pages: {contrast} to 1", contrast))
+                } @else {
+                    (t!("Contrast on dark pages: {contrast} to 1", contrast))
+                }
             }
         }
     }

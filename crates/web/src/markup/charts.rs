@@ -7,7 +7,8 @@
 use super::parts;
 use maud::{Markup, html};
 use tidings_domain::sites::{DayOfVotes, VoteTotals};
-use tidings_domain::values::words::{counted, grouped_signed};
+use tidings_language::numbers::number as grouped;
+use tidings_language::{n, p, t};
 
 /// Units of the drawing for one bar with its gap, and for the bar alone.
 const STEP: usize = 10;
@@ -76,11 +77,9 @@ pub fn plot(labels: &[String], bars: &[Bar], ground: Option<f64>, summary: &str)
 
 /// "3 good votes and 1 bad vote".
 pub fn votes_text(totals: VoteTotals) -> String {
-    format!(
-        "{} and {}",
-        counted(totals.good().unsigned_abs(), "good vote", "good votes"),
-        counted(totals.bad().unsigned_abs(), "bad vote", "bad votes")
-    )
+    let good = n!(totals.good().unsigned_abs(), "{count} good vote", "{count} good votes");
+    let bad = n!(totals.bad().unsigned_abs(), "{count} bad vote", "{count} bad votes");
+    t!("{good} and {bad}", good, bad).to_string()
 }
 
 /// The votes of each day as bars, or a sentence if there are none. The chart begins on the
@@ -97,30 +96,36 @@ pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
     let most = |votes: fn(VoteTotals) -> i64| days.iter().map(|day| votes(day.totals)).max().unwrap_or(0);
     let (good, bad) = (most(VoteTotals::good), most(VoteTotals::bad));
     let days_of_votes = match voted.len() {
-        1 => "all on one day".to_owned(),
-        days => format!(
-            "on {days} days, at most {} good and {} bad on one",
-            grouped_signed(good),
-            grouped_signed(bad)
+        1 => p!("all on one day"),
+        days => n!(
+            days,
+            "on {count} day, at most {good} good and {bad} bad on one",
+            "on {count} days, at most {good} good and {bad} bad on one",
+            good,
+            bad,
         ),
     };
-    let summary = format!(
-        "{} good, {} bad in the last {asked} days, {days_of_votes}",
-        grouped_signed(all.good()),
-        grouped_signed(all.bad())
-    );
+    let summary = n!(
+        asked,
+        "{good} good, {bad} bad in the last {count} day, {days_of_votes}",
+        "{good} good, {bad} bad in the last {count} days, {days_of_votes}",
+        good = all.good(),
+        bad = all.bad(),
+        days_of_votes,
+    )
+    .to_string();
     let content = html! {
         @if voted.is_empty() {
-            p.empty { "No votes in the last " (asked) " days." }
+            p.empty { (n!(asked, "No votes in the last {count} day.", "No votes in the last {count} days.")) }
         } @else {
             @let scale = Scale::new(good, bad);
             @let bars = days.iter().map(|day| scale.bar(day)).collect::<Vec<_>>();
             (plot(&scale.labels(), &bars, Some(scale.ground()), &summary))
-            p.hint { (summary) "." }
+            p.hint { (t!("{summary}.", summary = &summary)) }
             (table(&voted))
         }
     };
-    figure("Votes per day", &[("good", "good (up)"), ("bad", "bad (down)")], &content)
+    figure(t!("Votes per day"), &[("good", t!("good (up)")), ("bad", t!("bad (down)"))], &content)
 }
 
 /// The axis of votes: as many of them up and down as are drawn. Both directions have the same
@@ -157,7 +162,7 @@ impl Scale {
     /// The labels of the axis from top to bottom: the ends, and 0 where it is between them.
     fn labels(self) -> Vec<String> {
         let ends = [self.up, 0, -self.down];
-        let mut labels: Vec<String> = ends.into_iter().map(grouped_signed).collect();
+        let mut labels: Vec<String> = ends.into_iter().map(grouped).collect();
         labels.dedup();
         labels
     }
@@ -178,8 +183,8 @@ pub fn round_up(most: i64) -> i64 {
 fn table(voted: &[&DayOfVotes]) -> Markup {
     html! {
         details {
-            summary { "Show as a table" }
-            div.scroll tabindex="0" role="region" aria-label="Votes per day" { (day_table(voted)) }
+            summary { (t!("Show as a table")) }
+            div.scroll tabindex="0" role="region" aria-label=(t!("Votes per day")) { (day_table(voted)) }
         }
     }
 }
@@ -188,7 +193,11 @@ fn day_table(voted: &[&DayOfVotes]) -> Markup {
     html! {
         table {
             thead {
-                tr { th scope="col" { "day" } th.number scope="col" { "good" } th.number scope="col" { "bad" } }
+                tr {
+                    th scope="col" { (t!("day")) }
+                    th.number scope="col" { (t!("votes" => "good")) }
+                    th.number scope="col" { (t!("votes" => "bad")) }
+                }
             }
             tbody {
                 @for day in voted {

@@ -11,6 +11,7 @@ use strum::IntoEnumIterator;
 use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::{Hostname, NewsId, TopicChoice, UserId};
+use tidings_language::t;
 
 /// The format of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,36 +137,51 @@ impl FeedKind {
             }
             Self::Articles(topics, order) => {
                 let heading = match (topics, order) {
-                    (None, ArticleOrder::Score) => "Best".to_owned(),
-                    (None, ArticleOrder::Time) => "New stories".to_owned(),
-                    (Some(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
-                    (Some(topics), ArticleOrder::Time) => format!("New in {}", described(topics)),
+                    (None, ArticleOrder::Score) => t!("stories" => "Best").to_owned(),
+                    (None, ArticleOrder::Time) => t!("New stories").to_owned(),
+                    (Some(topics), ArticleOrder::Score) => {
+                        t!("Best in {topics}", topics = described(topics)).to_string()
+                    }
+                    (Some(topics), ArticleOrder::Time) => {
+                        t!("New in {topics}", topics = described(topics)).to_string()
+                    }
                 };
                 at_page(heading, list_address(topics.as_ref(), *order))
             }
-            Self::Comments => at_page("Comments".to_owned(), "/comments".to_owned()),
+            Self::Comments => at_page(t!("Comments").to_owned(), "/comments".to_owned()),
             Self::Person(written, name) => {
                 let user = |rest: &str| user_address("user", name, rest);
                 let profile = |rest: &str| profile_address(name, rest);
-                let (what, page, feed) = match written {
-                    Written::All => ("Everything", profile(""), user("/")),
-                    Written::Posts => ("Posts", profile(""), profile("/feed")),
-                    Written::Stories => ("Stories", user_address("usernews", name, "/0"), user("/stories/")),
+                let (heading, page, feed) = match written {
+                    Written::All => (t!("Everything by {name}", name), profile(""), user("/")),
+                    Written::Posts => (t!("Posts by {name}", name), profile(""), profile("/feed")),
+                    Written::Stories => {
+                        let page = user_address("usernews", name, "/0");
+                        (t!("Stories by {name}", name), page, user("/stories/"))
+                    }
                     Written::Comments => {
-                        ("Comments", user_address("usercomments", name, "/0"), user("/comments/"))
+                        let page = user_address("usercomments", name, "/0");
+                        (t!("Comments by {name}", name), page, user("/comments/"))
                     }
                 };
-                facts(format!("{what} by {name}"), page, feed)
+                facts(heading.to_string(), page, feed)
             }
-            Self::Story(id, title) => at_page(format!("Comments on {title}"), news_address(*id)),
-            Self::Site(host) => at_page(format!("Stories from {}", host.bare()), site_address(host)),
+            Self::Story(id, title) => {
+                at_page(t!("Comments on {title}", title).to_string(), news_address(*id))
+            }
+            Self::Site(host) => at_page(
+                t!("Stories from {site}", site = host.bare().to_string()).to_string(),
+                site_address(host),
+            ),
             Self::Search { heading, query } => {
                 facts(heading.clone(), format!("/search{query}"), "/search.".to_owned())
             }
-            Self::Log => at_page("Moderation log".to_owned(), "/moderations".to_owned()),
-            Self::Inbox { name, secret, .. } => {
-                facts(format!("Inbox of {name}"), "/inbox".to_owned(), format!("/inbox/feed/{secret}"))
-            }
+            Self::Log => at_page(t!("Moderation log").to_owned(), "/moderations".to_owned()),
+            Self::Inbox { name, secret, .. } => facts(
+                t!("Inbox of {name}", name).to_string(),
+                "/inbox".to_owned(),
+                format!("/inbox/feed/{secret}"),
+            ),
         }
     }
 

@@ -6,6 +6,7 @@ use super::frame::Frame;
 use axum::response::{IntoResponse, Response};
 use maud::{Escaper, Markup, Render, html};
 use std::fmt::Write;
+use tidings_language::t;
 
 /// A field of a form. Its id is its name.
 #[must_use]
@@ -138,13 +139,13 @@ pub const PREVIEW: &str = "preview";
 /// The button that shows how the text in a field will look. The script shows it without loading
 /// a page.
 pub fn preview_button(field: &str) -> Markup {
-    html! { button.button.quiet name=(PREVIEW) value="yes" data-preview=(field) { "Preview" } }
+    html! { button.button.quiet name=(PREVIEW) value="yes" data-preview=(field) { (t!("button" => "Preview")) } }
 }
 
 /// The place for the preview in a form. It is hidden as long as there is none.
 pub fn preview_place() -> Markup {
     html! {
-        div.preview role="region" aria-label="Preview" aria-live="polite" data-preview-place hidden {
+        div.preview role="region" aria-label=(t!("Preview")) aria-live="polite" data-preview-place hidden {
             div.text.formatted dir="auto" {}
         }
     }
@@ -165,13 +166,13 @@ impl IntoResponse for Preview {
 /// Says how a text can be formatted.
 pub fn formatting_hint() -> Markup {
     html! {
-        code { "*emphasis*" } ", " code { "`code`" } ", " code { "> quote" } ", " code { "- list" } ". "
-        a href="/formatting" { "Formatting help" }
+        code { (t!("*emphasis*")) } ", " code { (t!("`code`")) } ", " code { (t!("> quote")) } ", " code { (t!("- list")) } ". "
+        a href="/formatting" { (t!("Formatting help")) }
     }
 }
 
 /// Writes an attribute; an empty value is one without, except that of a `value`.
-fn attribute(html: &mut String, name: &str, value: &str) {
+pub(super) fn attribute(html: &mut String, name: &str, value: &str) {
     html.push(' ');
     html.push_str(name);
     if value.is_empty() && name != "value" {

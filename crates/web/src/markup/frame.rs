@@ -3,6 +3,7 @@
 use super::brand::Brand;
 use super::fragments::{DerivedKey, LinkTarget, PartKey};
 use super::moderation_tools::line_just_written;
+use super::script_words::{ITEM_WORDS, VOTE_COUNTS};
 use crate::App;
 use crate::error::RequestError;
 use crate::request::form::FORM_PAGE;
@@ -186,7 +187,10 @@ impl<'a> Frame<'a> {
         html! {
             @if self.has_item_buttons.get() {
                 @if self.viewer.is_some() {
-                    form #(ITEMS_FORM) method="post" action="/hide" {
+                    @let [up, down] = &*VOTE_COUNTS;
+                    form #(ITEMS_FORM) method="post" action="/hide"
+                        data-t-items=(ITEM_WORDS.as_str()) data-t-up=(up) data-t-down=(down)
+                    {
                         (self.signed_fields())
                         input type="hidden" name="next" value=(self.way_back);
                     }

@@ -1,6 +1,6 @@
 //! The layout of every page: head, navigation, footer.
 
-use super::addresses::{FEEDS, appeal_address, login_address, profile_address};
+use super::addresses::{FEEDS, READING_SETTINGS, appeal_address, login_address, profile_address};
 use super::assets::{ASSETS, LOGO};
 use super::brand::Brand;
 use super::feed_links::FeedKind;
@@ -10,8 +10,9 @@ use super::head::{PageHead, icons};
 use super::moderation_tools::{done_line, saved_reasons};
 use super::notices::notice_line;
 use super::own_links::without_own_links;
-use super::parts::{OUTSIDE, here_or_link, number};
-use crate::error::sentence;
+use super::parts::{OUTSIDE, here_or_link, is_new_member, number};
+use super::script_words;
+use crate::error::refusals;
 use crate::site_lists::SiteList;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
@@ -19,14 +20,15 @@ use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::{Choice, Preferences, STAFF_PASSWORD_MIN, Shortcuts, Theme};
+use tidings_language::{n, t, tag};
 
 /// The places of the navigation that everyone has.
 fn places() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lists = SiteList::iter().map(|list| (list.facts().first, list.facts().menu));
     lists.filter(|(_, name)| !name.is_empty()).chain([
-        ("/comments", "Comments"),
-        ("/topics", "Topics"),
-        ("/submit", "Submit"),
+        ("/comments", t!("Comments")),
+        ("/topics", t!("Topics")),
+        ("/submit", t!("menu" => "Submit")),
     ])
 }
 
@@ -70,7 +72,8 @@ impl Frame<'_> {
             self.items_form().render_to(html);
         });
         let look = self.viewer.map(|viewer| viewer.preferences).unwrap_or_default();
-        let document = document(&self.brand, look, [&head, &navigation, &footer], &content);
+        let viewer = (look, is_new_member(self));
+        let document = document(&self.brand, viewer, [&head, &navigation, &footer], &content);
         if self.here.is_of_page() { PreEscaped(without_own_links(document.0, self.here)) } else { document }
     }
 
@@ -79,13 +82,19 @@ impl Frame<'_> {
         html! {
             @if self.viewer.is_some_and(|viewer| viewer.has_short_password) {
                 p.notice role="status" {
-                    "Your role needs a password of at least " (STAFF_PASSWORD_MIN) " characters. "
-                    a href="/settings/account#password" { "Choose one" } " to use your role."
+                    (n!(
+                        STAFF_PASSWORD_MIN,
+                        "Your role needs a password of at least {count} character. {choose} to use your role.",
+                        "Your role needs a password of at least {count} characters. {choose} to use your role.",
+                        choose = html! { a href="/settings/account#password" { (t!("Choose one")) } },
+                    ))
                 }
             } @else if self.viewer.is_some_and(|viewer| viewer.role_suspended()) {
                 p.notice role="status" {
-                    "Moderators and administrators of this site need two-step login. "
-                    a href="/settings/two-factor" { "Set it up" } " to use your role."
+                    (t!(
+                        "Moderators and administrators of this site need two-step login. {set_up} to use your role.",
+                        set_up = html! { a href="/settings/two-factor" { (t!("Set it up")) } },
+                    ))
                 }
             }
         }
@@ -98,9 +107,9 @@ impl Frame<'_> {
         html! {
             @if let Some(refusal) = refusal {
                 p.notice {
-                    (sentence(&refusal.to_string()))
+                    (refusals::refusal(&refusal))
                     @if let Some(id) = refusal.decision() {
-                        " " a href=(appeal_address(id)) { "Read the decision" }
+                        " " a href=(appeal_address(id)) { (t!("Read the decision")) }
                     }
                 }
             }
@@ -109,9 +118,10 @@ impl Frame<'_> {
 
     fn places(&self) -> Markup {
         let features = &self.rules.features;
-        let following = (features.timelines && self.viewer.is_some()).then_some(("/home", "Following"));
-        let sites = features.sites.then_some(("/sites", "Sites"));
-        let posts = features.timelines.then_some(("/everyone", "Everyone’s posts"));
+        let following =
+            (features.timelines && self.viewer.is_some()).then(|| ("/home", t!("menu" => "Following")));
+        let sites = features.sites.then(|| ("/sites", t!("Sites")));
+        let posts = features.timelines.then(|| ("/everyone", t!("Everyone’s posts")));
         let more: Vec<_> = following.into_iter().chain(sites).chain(posts).collect();
         html! {
             ul {
@@ -119,7 +129,7 @@ impl Frame<'_> {
                 @if !more.is_empty() {
                     li {
                         details.menu name="menu" {
-                            summary { "More" }
+                            summary { (t!("menu" => "More")) }
                             ul { @for (address, name) in more { (self.place(address, name)) } }
                         }
                     }
@@ -133,7 +143,7 @@ impl Frame<'_> {
         html! {
             @if self.settings.search.is_on && self.here.path() != "/search" {
                 form.site-search action="/search" role="search" {
-                    input type="search" name="q" aria-label="Search" placeholder="Search" maxlength="200";
+                    input type="search" name="q" aria-label=(t!("button" => "Search")) placeholder=(t!("button" => "Search")) maxlength="200";
                 }
             }
         }
@@ -144,17 +154,17 @@ impl Frame<'_> {
             ul {
                 @if let Some(viewer) = self.viewer {
                     @let unread = html! {
-                        "Inbox"
+                        (t!("Inbox"))
                         @if viewer.replies > 0 {
-                            " " span.badge { (number(viewer.replies)) span.hidden { " unread" } }
+                            " " span.badge { (number(viewer.replies)) span.hidden { " " (t!("unread")) } }
                         }
                     };
                     (self.place("/inbox", unread))
                     li { (self.own_menu(viewer)) }
                 } @else {
                     @let login = login_address(self.back_from_login());
-                    li { (here_or_link(&login, "Log in", self.is_here("/login"))) }
-                    @if !self.rules.oidc.only { (self.place("/register", "Sign up")) }
+                    li { (here_or_link(&login, t!("Log in"), self.is_here("/login"))) }
+                    @if !self.rules.oidc.only { (self.place("/register", t!("Sign up"))) }
                 }
             }
         }
@@ -165,28 +175,28 @@ impl Frame<'_> {
         let waiting = self.waiting_rows.filter(|waiting| *waiting > 0);
         let badge = html! {
             @if let Some(waiting) = waiting {
-                " " span.badge { (number(waiting)) span.hidden { " waiting" } }
+                " " span.badge { (number(waiting)) span.hidden { " " (t!("waiting")) } }
             }
         };
         html! {
             details.menu.own name="menu" {
                 summary {
                     span.name { (viewer.username) } " "
-                    span.karma title="karma" { "(" (number(viewer.karma)) ")" }
+                    span.karma title=(t!("karma")) { "(" (number(viewer.karma)) ")" }
                     (badge)
                 }
                 ul {
-                    (self.place(&profile_address(&viewer.username, ""), "Profile"))
-                    (self.place("/saved", "Saved"))
-                    (self.place("/settings", "Settings"))
+                    (self.place(&profile_address(&viewer.username, ""), t!("Profile")))
+                    (self.place("/saved", t!("stories" => "Saved")))
+                    (self.place("/settings", t!("Settings")))
                     @if viewer.role() >= Role::Moderator {
-                        (self.place("/moderate", html! { "Review queue" (badge) }))
+                        (self.place("/moderate", html! { (t!("Review queue")) (badge) }))
                     }
-                    @if viewer.is_administrator() { (self.place("/admin", "Administration")) }
+                    @if viewer.is_administrator() { (self.place("/admin", t!("Administration"))) }
                     li {
                         form method="post" action="/logout" {
                             (self.signed_fields())
-                            button { "Log out" }
+                            button { (t!("Log out")) }
                         }
                     }
                 }
@@ -223,7 +233,7 @@ pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
     };
     let head = head(brand, title, &PageHead::default(), HeadFacts::default());
     let footer = footer(brand, ("", false), false, None);
-    document(brand, Preferences::default(), [&head, &navigation, &footer], content)
+    document(brand, (Preferences::default(), false), [&head, &navigation, &footer], content)
 }
 
 /// Bytes that most pages have room in.
@@ -234,25 +244,27 @@ const USUAL_PAGE_BYTES: usize = 48 * 1024;
 /// just typed. Nothing that is removed separates markup from text: that is escaped before.
 fn document(
     brand: &Brand,
-    look: Preferences,
+    (look, is_new_member): (Preferences, bool),
     [head, navigation, footer]: [&Markup; 3],
     content: &dyn Render,
 ) -> Markup {
     let document = html! {
         (written(|html| html.reserve(USUAL_PAGE_BYTES)))
         (DOCTYPE)
-        html lang="en" data-theme=[chosen(look.theme)] data-text=[chosen(look.text_size)] {
+        html lang=(tag()) dir=(tag().direction()) data-theme=[chosen(look.theme)] data-text=[chosen(look.text_size)] {
             (head)
             body {
-                a.skip href="#main" { "Skip to content" }
+                a.skip href="#main" { (t!("Skip to content")) }
                 header.site-header {
                     div {
                         a.brand href="/" { (logo(brand)) (brand.site.name) }
-                        nav aria-label="Main" { (navigation) }
+                        nav aria-label=(t!("navigation" => "Main")) { (navigation) }
                     }
                 }
                 main #main tabindex="-1" { (content) }
+                (written(|html| script_words::start_footer(html, is_new_member)))
                 (footer)
+                (PreEscaped("</footer>"))
             }
         }
     };
@@ -315,10 +327,16 @@ fn common_head(brand: &Brand) -> Markup {
 }
 
 /// The places of the footer.
-const PLACES_BELOW: [(&str, &str); 4] =
-    [("/about", "About"), ("/ranking", "Ranking"), ("/moderations", "Moderation log"), (FEEDS, "Feeds")];
+fn places_below() -> [(&'static str, &'static str); 4] {
+    [
+        ("/about", t!("menu" => "About")),
+        ("/ranking", t!("Ranking")),
+        ("/moderations", t!("Moderation log")),
+        (FEEDS, t!("Feeds")),
+    ]
+}
 
-/// The footer of the page at an address, which may be one of those that are left to people who may not read the site. `shortcuts` is
+/// The content of the footer of the page at an address, which may be one of those that are left to people who may not read the site. `shortcuts` is
 /// what a member has chosen.
 fn footer(
     brand: &Brand,
@@ -326,24 +344,18 @@ fn footer(
     is_admin: bool,
     shortcuts: Option<Shortcuts>,
 ) -> Markup {
-    let places = PLACES_BELOW.iter().filter(|(address, _)| !is_shut || *address == "/about");
+    let places = places_below().into_iter().filter(|(address, _)| !is_shut || *address == "/about");
     html! {
-        footer.site-footer {
-            div {
-                ul {
-                    @for (address, name) in places { li { (here_or_link(address, name, *address == here)) } }
-                    @for link in &brand.links {
-                        @let rel = (!link.is_local()).then_some(OUTSIDE);
-                        li { a href=(link.address()) rel=[rel] { (link.label()) } }
-                    }
-                    @if is_admin { li { a href="/admin" { "Administration" } } }
-                    // The script removes `hidden`: without it there are no shortcuts.
-                    li hidden {
-                        button type="button" data-help=(shortcuts.map_or("", Choice::name)) {
-                            "Keyboard shortcuts"
-                        }
-                    }
+        div {
+            ul {
+                @for (address, name) in places { li { (here_or_link(address, name, address == here)) } }
+                @for link in &brand.links {
+                    @let rel = (!link.is_local()).then_some(OUTSIDE);
+                    li { a href=(link.address()) rel=[rel] { (link.label()) } }
                 }
+                @if is_admin { li { a href="/admin" { (t!("Administration")) } } }
+                // The script removes `hidden`: without it there are no shortcuts.
+                li hidden { (script_words::help_button(shortcuts, here == READING_SETTINGS)) }
             }
         }
     }
@@ -368,7 +380,7 @@ mod tests {
     fn a_page_has_its_landmarks_and_feeds() {
         let page = framed(None, |frame| frame.page("A <b> title", &html! { h1 { "x" } })).into_string();
         for part in [
-            "<!DOCTYPE html><html lang=\"en\">",
+            "<!DOCTYPE html><html lang=\"en\" dir=\"ltr\">",
             "<title>A &lt;b&gt; title - Tidings</title>",
             r#"type="application/rss+xml""#,
             r#"type="application/atom+xml""#,

@@ -7,15 +7,15 @@
 use super::addresses::{comment_address, news_address, profile_address, tweet_address};
 use super::frame::Frame;
 use crate::request::local_path::LocalPath;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry};
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{
-    Action, FlagVerdict, MAX_REASON, ModerationId, NewsId, SitePart, Thing, UserId,
+    Action, CommentAddress, FlagVerdict, MAX_REASON, ModerationId, NewsId, SitePart, Thing, UserId,
 };
+use tidings_language::{Phrase, n, t};
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.
 pub const DONE: &str = "moderated";
@@ -36,7 +36,7 @@ pub fn menu_link(frame: &Frame<'_>, thing: &Thing, author: UserId) -> Markup {
     let is_administrator = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
     html! {
         @if is_administrator || may_moderate(frame, author) {
-            " " a href={ "/moderate/menu/" (thing.kind()) "/" (thing.id()) } rel="nofollow" data-menu { "moderate" }
+            " " a href={ "/moderate/menu/" (thing.kind()) "/" (thing.id()) } rel="nofollow" data-menu { (t!("moderate")) }
         }
     }
 }
@@ -64,7 +64,7 @@ impl ActionForms<'_> {
             @for action in self.actions {
                 @if let Some(fields) = (self.own)(*action) {
                     details.tools {
-                        summary { (action.facts().button) }
+                        summary { (action.button()) }
                         (self.form(frame, thing, (&[*action], &fields)))
                     }
                 }
@@ -82,7 +82,7 @@ impl ActionForms<'_> {
                 input type="hidden" name="next" value=(self.next);
                 (fields)
                 @if !actions.iter().all(needs_none) {
-                    (reason_field(if is_private { "Note (for moderators only)" } else { "Reason (public)" }, ""))
+                    (reason_field(if is_private { t!("Note (for moderators only)") } else { t!("Reason (public)") }, ""))
                 }
                 (anonymous_box())
                 div.buttons {
@@ -90,7 +90,7 @@ impl ActionForms<'_> {
                         @let facts = action.facts();
                         @let is_grave = facts.verdict == Some(FlagVerdict::Upheld) && facts.can_be_appealed;
                         button.button.grave[is_grave] name="action" value=(facts.name) formnovalidate[facts.needs_no_reason] {
-                            (facts.button)
+                            (action.button())
                         }
                         " "
                     }
@@ -135,7 +135,7 @@ pub fn anonymous_box() -> Markup {
     html! {
         label.choice {
             input type="checkbox" name="anonymous" value="1";
-            " Sign as “a moderator” in the moderation log"
+            " " (t!("Sign as “a moderator” in the moderation log"))
         }
     }
 }
@@ -155,14 +155,8 @@ pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
 }
 
 /// An action as a sentence: after the name of the moderator, or before it if the thing is the subject.
-pub fn sentence(action: Action, moderator: Option<&Markup>, thing: &Markup) -> Markup {
-    let past = action.facts().past;
-    html! {
-        @match past.split_once("{}").unwrap_or((past, "")) {
-            ("", after) => { (thing) (after) @if let Some(moderator) = moderator { ", by " (moderator) } }
-            (before, after) => { @if let Some(moderator) = moderator { (moderator) " " } (before) (thing) (after) }
-        }
-    }
+pub fn sentence<'a>(action: Action, moderator: Option<&'a Markup>, thing: &'a Markup) -> Phrase<'a> {
+    action.sentence(moderator, thing)
 }
 
 /// The thing of an entry of the log, with a link.
@@ -170,27 +164,37 @@ pub fn target(entry: &LogEntry) -> Markup {
     let story = |id: NewsId, title: Option<&str>| {
         html! {
             @match title {
-                Some(title) => { "“" a href=(news_address(id)) dir="auto" { (title) } "”" }
-                None => { "story " a href=(news_address(id)) { (id) } }
+                Some(title) => {
+                    (t!("“{title}”", title = html! { a href=(news_address(id)) dir="auto" { (title) } }))
+                }
+                None => (t!("story {id}", id = html! { a href=(news_address(id)) { (id) } })),
             }
         }
     };
     html! {
         @match &entry.thing {
             Thing::Story(id) => {
-                (story(*id, entry.title.as_deref())) (author_of(entry))
-                @if let Some((into, title)) = &entry.into { " into " (story(*into, title.as_deref())) }
-            }
-            Thing::Comment(address) => {
-                a href=(comment_address(*address)) { "comment " (address.comment) } (author_of(entry)) " on "
-                @match &entry.title {
-                    Some(title) => { "“" bdi { (title) } "”" }
-                    None => { "story " (address.news) }
+                @let from = by_author(story(*id, entry.title.as_deref()), entry);
+                @match &entry.into {
+                    Some((into, title)) => (t!("{story} into {other}", story = from, other = story(*into, title.as_deref()))),
+                    None => (from),
                 }
             }
-            Thing::Tweet(id) => { a href=(tweet_address(*id)) { "post " (id) } (author_of(entry)) },
+            Thing::Comment(address) => {
+                @let link = html! {
+                    a href=(comment_address(*address)) { (t!("comment {id}", id = address.comment.to_string())) }
+                };
+                @let story = match &entry.title {
+                    Some(title) => t!("“{title}”", title = html! { bdi { (title) } }),
+                    None => t!("story {id}", id = address.news.to_string()),
+                };
+                (t!("{comment} on {story}", comment = by_author(link, entry), story))
+            }
+            Thing::Tweet(id) => {
+                (by_author(html! { a href=(tweet_address(*id)) { (t!("post {id}", id = id.to_string())) } }, entry))
+            },
             Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
-            Thing::Appeal(id) => { "the appeal against " (line_link(*id, "")) },
+            Thing::Appeal(id) => (t!("the appeal against {entry}", entry = line_link(*id, ""))),
             Thing::Application(_) | Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => {
                 (target_name(entry))
             }
@@ -198,10 +202,11 @@ pub fn target(entry: &LogEntry) -> Markup {
     }
 }
 
-fn author_of(entry: &LogEntry) -> Markup {
-    html! {
-        @if let Some(author) = &entry.author { " by " a.author href=(profile_address(author, "")) { (author) } }
-    }
+/// A thing with its author, if the entry names them.
+fn by_author(thing: Markup, entry: &LogEntry) -> Markup {
+    let Some(author) = &entry.author else { return thing };
+    let author = html! { a.author href=(profile_address(author, "")) { (author) } };
+    t!("{thing} by {author}", thing, author).render()
 }
 
 /// The line at the top of a page to which a form for moderators has redirected: what was done is
@@ -211,14 +216,17 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
         @if let Some(done) = &frame.done {
             div.notice.undo role="status" {
                 span {
+                    @let entry = line_link(done.id, " of the log");
                     @if done.undoes.is_some() {
-                        "Undone: " (target(done)) " is as it was before"
+                        (t!("Undone: {thing} is as it was before. See {entry}.", thing = target(done), entry))
                     } @else {
-                        "Done: " (sentence(done.action, None, &target(done)))
+                        (t!("Done: {deed}. See {entry}.", deed = sentence(done.action, None, &target(done)), entry))
                     }
-                    ". See " (line_link(done.id, " of the log")) "."
                     @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
-                        " " a href=(profile_address(banned, "/invited")) { "See who they invited" } "."
+                        @let step = html! {
+                            a href=(profile_address(banned, "/invited")) { (t!("See who they invited")) }
+                        };
+                        " " (t!("{step}.", step))
                     }
                 }
                 // Undoing an undo is for the log: here it would do again what somebody has just taken back.
@@ -242,29 +250,32 @@ pub async fn line_just_written(visit: &mut Visit, here: &LocalPath) -> Result<Op
 /// The name of a thing where its title is not known.
 pub fn thing_name(thing: &Thing) -> String {
     match thing {
-        Thing::Story(id) => format!("story {id}"),
-        Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
-        Thing::Tweet(id) => format!("post {id}"),
+        Thing::Story(id) => t!("story {id}", id = id.to_string()).into(),
+        Thing::Comment(CommentAddress { news, comment }) => {
+            t!("comment {comment} of story {news}", comment = comment.to_string(), news = news.to_string())
+                .into()
+        }
+        Thing::Tweet(id) => t!("post {id}", id = id.to_string()).into(),
         Thing::User(name) => name.to_string(),
-        Thing::Application(name) => format!("the application of {name}"),
-        Thing::Appeal(id) => format!("the appeal against entry {id}"),
-        Thing::Message(id) => format!("messages {id} to the moderators"),
-        Thing::Rule(id) => format!("rule {id}"),
-        Thing::Origin(id) => format!("ban {id} of a network or a domain"),
-        Thing::Site(SitePart::Announcement) => "the announcement".to_owned(),
-        Thing::Site(SitePart::Reasons) => "the saved reasons".to_owned(),
-        Thing::Site(SitePart::Hooks) => "the webhooks".to_owned(),
-        Thing::Site(SitePart::Readers) => "who can read the site".to_owned(),
-        Thing::Site(SitePart::Signups) => "sign-ups".to_owned(),
-        Thing::Site(SitePart::YoungPosts) => "the posts of young accounts".to_owned(),
-        Thing::Site(SitePart::People) => "several people".to_owned(),
+        Thing::Application(name) => t!("the application of {name}", name = name.to_string()).into(),
+        Thing::Appeal(id) => t!("the appeal against entry {id}", id = id.to_string()).into(),
+        Thing::Message(id) => t!("messages {id} to the moderators", id = id.to_string()).into(),
+        Thing::Rule(id) => t!("rule {id}", id = id.to_string()).into(),
+        Thing::Origin(id) => t!("ban {id} of a network or a domain", id = id.to_string()).into(),
+        Thing::Site(SitePart::Announcement) => t!("the announcement").into(),
+        Thing::Site(SitePart::Reasons) => t!("the saved reasons").into(),
+        Thing::Site(SitePart::Hooks) => t!("the webhooks").into(),
+        Thing::Site(SitePart::Readers) => t!("who can read the site").into(),
+        Thing::Site(SitePart::Signups) => t!("sign-ups").into(),
+        Thing::Site(SitePart::YoungPosts) => t!("the posts of young accounts").into(),
+        Thing::Site(SitePart::People) => t!("several people").into(),
     }
 }
 
 /// The same for the thing of a line of the log, which knows how many people a batch is about.
 pub fn target_name(entry: &LogEntry) -> String {
     match (&entry.thing, entry.count) {
-        (Thing::Site(SitePart::People), Some(count)) => counted(count, "person", "people"),
+        (Thing::Site(SitePart::People), Some(count)) => n!(count, "{count} person", "{count} people").into(),
         (thing, _) => thing_name(thing),
     }
 }
@@ -277,14 +288,19 @@ pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
             (frame.form_page())
             input type="hidden" name="next" value=(frame.way_back);
             input type="hidden" name="moderation_id" value=(id);
-            (reason_field("Why undo it?", "A mistake"))
-            button.button.small { "Undo" }
+            (reason_field(t!("Why undo it?"), t!("A mistake")))
+            button.button.small { (t!("button" => "Undo")) }
         }
     }
 }
 
 /// A link to an entry of the log, with more words behind its number.
 pub fn line_link(id: ModerationId, more: &str) -> Markup {
-    let before = id.0.saturating_add(1);
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "entry " (id) (more) } }
+    let (before, number) = (id.0.saturating_add(1), id.to_string());
+    let words = match more {
+        " of the log" => t!("entry {number} of the log", number),
+        " of the moderation log" => t!("entry {number} of the moderation log", number),
+        _ => t!("entry {number}", number),
+    };
+    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { (words) } }
 }

@@ -11,8 +11,8 @@ use maud::{Markup, html};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::users::{ApiSecret, User};
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{NOTICE_SECONDS, Timestamp, UserId};
+use tidings_language::{n, t};
 
 /// The parameter of a page that names what was done.
 pub const NOTICE: &str = "notice";
@@ -121,30 +121,30 @@ impl Notice {
     fn words(self, number: u64) -> Markup {
         html! {
             @match self {
-                Self::ProfileSaved => "Your profile has been saved.",
-                Self::ReadingSaved => "Your reading settings have been saved.",
-                Self::MailSaved => "Your mail settings have been saved.",
-                Self::PasswordChanged => "Your password has been changed. Your other sessions have ended.",
-                Self::SessionsEnded | Self::FactorsChanged => "Done.",
-                Self::Connected => "Your account is connected.",
-                Self::Disconnected => "Your account is disconnected.",
-                Self::LinkSent => "The link has been sent again.",
+                Self::ProfileSaved => (t!("Your profile has been saved.")),
+                Self::ReadingSaved => (t!("Your reading settings have been saved.")),
+                Self::MailSaved => (t!("Your mail settings have been saved.")),
+                Self::PasswordChanged => (t!("Your password has been changed. Your other sessions have ended.")),
+                Self::SessionsEnded | Self::FactorsChanged => (t!("Done.")),
+                Self::Connected => (t!("Your account is connected.")),
+                Self::Disconnected => (t!("Your account is disconnected.")),
+                Self::LinkSent => (t!("The link has been sent again.")),
                 Self::Unblocked => {
-                    "Unblocked. If they followed you before, they have to follow you again."
+                    (t!("Unblocked. If they followed you before, they have to follow you again."))
                 }
                 Self::InvitationMade => {
-                    "Here is your invitation. Send this link to the person you want to invite."
+                    (t!("Here is your invitation. Send this link to the person you want to invite."))
                 }
-                Self::InvitationMailed => "Your invitation is on its way.",
-                Self::InvitationWithdrawn => "The invitation has been withdrawn. It no longer works.",
-                Self::SiteSaved => "Your changes have been saved. They count from now on.",
-                Self::Recomputed => { "Recomputed " (counted(number, "story", "stories")) "." }
-                Self::Recomputing => "Recomputing all stories. The log will say when it is done.",
+                Self::InvitationMailed => (t!("Your invitation is on its way.")),
+                Self::InvitationWithdrawn => (t!("The invitation has been withdrawn. It no longer works.")),
+                Self::SiteSaved => (t!("Your changes have been saved. They count from now on.")),
+                Self::Recomputed => (n!(number, "Recomputed {count} story.", "Recomputed {count} stories.")),
+                Self::Recomputing => (t!("Recomputing all stories. The log will say when it is done.")),
                 Self::MovingTopic => {
-                    "The stories are being moved. The move is listed here until it is finished."
+                    (t!("The stories are being moved. The move is listed here until it is finished."))
                 }
                 Self::UpdatingVotes => {
-                    "The votes are still being updated. Reload this page to see the progress."
+                    (t!("The votes are still being updated. Reload this page to see the progress."))
                 }
             }
         }

@@ -1,65 +1,28 @@
 //! Parts that several pages share: ages, vote counts, authors, stories in lists.
 
 use super::addresses::{ABOUT_TRUST, news_address, profile_address, site_address};
-use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, Slots, written};
+use super::dates::{ago, moment};
+use super::fragments::{LinkTarget, written};
 use super::frame::Frame;
 use crate::limits::PAGE_ROWS;
-use jiff::tz::Offset;
 use maud::{Markup, Render, html};
-use std::sync::LazyLock;
 use tidings_domain::accounts::trust;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::values::words::grouped_signed;
 use tidings_domain::values::{MAX_LINKS_OF_NEW, NewsId, Timestamp};
+use tidings_language::{Argument, Phrase, n, t};
 
 /// The `rel` attribute of links in user content.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
 
-/// Stands for the name of a deactivated account. No username has brackets.
+/// Stands for the name of a deactivated account, for programs. No username has brackets.
 pub const DELETED_USER: &str = "[deleted user]";
 
-/// When something was, in words: "2 hours ago" within a week, and the day after that ("23 Nov 2026").
-pub fn ago(now: Timestamp, time: Timestamp) -> impl Render + Copy {
-    const MINUTE: u64 = 60;
-    const HOUR: u64 = 60 * MINUTE;
-    const DAY: u64 = 24 * HOUR;
-    const WEEK: u64 = 7 * DAY;
-    written(move |html| {
-        let seconds = now.seconds_since(time);
-        let (amount, unit) = match seconds {
-            0..MINUTE => return html.push_str("just now"),
-            MINUTE..HOUR => (seconds / MINUTE, " minute"),
-            HOUR..DAY => (seconds / HOUR, " hour"),
-            DAY..WEEK => (seconds / DAY, " day"),
-            _ => return date(time).render_to(html),
-        };
-        amount.render_to(html);
-        html.push_str(unit);
-        html.push_str(if amount == 1 { " ago" } else { "s ago" });
-    })
-}
-
-/// The day of a time, such as `3 Nov 2026`. Older pages have it for each comment, so it is not formatted by a pattern.
-pub fn date(time: Timestamp) -> impl Render + Copy {
-    const MONTHS: [&str; 12] = [
-        " Jan ", " Feb ", " Mar ", " Apr ", " May ", " Jun ", " Jul ", " Aug ", " Sep ", " Oct ", " Nov ",
-        " Dec ",
-    ];
-    written(move |html| {
-        let date = Offset::UTC.to_datetime(moment(time));
-        date.day().render_to(html);
-        let month = usize::try_from(date.month() - 1).ok().and_then(|month| MONTHS.get(month));
-        html.push_str(month.copied().unwrap_or_default());
-        date.year().render_to(html);
-    })
-}
-
-/// A time as a calendar timestamp; 1970 if it is out of range.
-pub fn moment(time: Timestamp) -> jiff::Timestamp {
-    let seconds = i64::try_from(time.0).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+/// The same for people.
+pub fn deleted_user() -> &'static str {
+    t!("[deleted user]")
 }
 
 /// The age of something in words, with the exact time as an attribute. The script shows that as a tooltip.
@@ -77,7 +40,7 @@ pub fn author(username: Option<&str>) -> Markup {
     html! {
         @match username {
             Some(name) => { a.author href=(profile_address(name, "")) { (name) } }
-            None => { span { (DELETED_USER) } }
+            None => { span { (deleted_user()) } }
         }
     }
 }
@@ -91,28 +54,38 @@ pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
     })
 }
 
-/// How many votes up, as "12 votes", and how many down if there are any.
+/// How many votes up, as "12 votes", and how many down if there are any. The script changes both.
 pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Render {
-    // The script adds the count of votes down in the same form.
-    static COUNTS: LazyLock<[Fragment<ContentPlaceholder>; 3]> = LazyLock::new(|| {
-        let count = |name, label| {
-            Fragment::new(|slots: &Slots<'_, ContentPlaceholder>| {
-                let number = slots.at(ContentPlaceholder::Content);
-                html! { span.votes { span data-count=(name) { (number) } (label) } }
-            })
-        };
-        [count("up", " vote"), count("up", " votes"), count("down", " down")]
-    });
     let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
     written(move |html| {
-        let [count_one, count_up, count_down] = &*COUNTS;
-        let count_up = if up == 1 { count_one } else { count_up };
-        count_up.fill(html, |ContentPlaceholder::Content, html| number(up).render_to(html));
+        html.push_str(VOTES);
+        votes_up(up, count("up", up)).render_to(html);
+        html.push_str(VOTES_END);
         if down > 0 {
             html.push_str(" · ");
-            count_down.fill(html, |ContentPlaceholder::Content, html| number(down).render_to(html));
+            html.push_str(VOTES);
+            votes_down(down, count("down", down)).render_to(html);
+            html.push_str(VOTES_END);
         }
     })
+}
+
+const VOTES: &str = r#"<span class="votes">"#;
+const VOTES_END: &str = "</span>";
+
+/// A number that the script counts up and down.
+fn count(name: &str, votes: i64) -> Markup {
+    html! { span data-count=(name) { (number(votes)) } }
+}
+
+/// So many votes up, with the number as it is to be shown.
+pub fn votes_up<'a>(votes: i64, number: impl Into<Argument<'a>>) -> Phrase<'a> {
+    n!(votes, "{number} vote", "{number} votes", number)
+}
+
+/// So many votes down, with the number as it is to be shown.
+pub fn votes_down<'a>(votes: i64, number: impl Into<Argument<'a>>) -> Phrase<'a> {
+    n!(votes, "{number} down", "{number} down", number)
 }
 
 /// The title of a story as a link, with its site and the score of the site.
@@ -131,7 +104,7 @@ pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup)
             @match &link.site {
                 Some(site) => {
                     span.host { "(" a.host href=(site_address(site)) { (site.bare()) } ")" }
-                    @if let Some((_, word)) = score_words(score) { " " a.host href=(site_address(site)) { (word) " site" } }
+                    @if let Some(words) = site_words(score) { " " a.host href=(site_address(site)) { (words) } }
                 }
                 None => { span.host { "(" (link.host) ")" } }
             }
@@ -142,11 +115,21 @@ pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup)
 }
 
 /// The colour of a score of a site, and the score in a word; nothing without enough votes.
-const fn score_words(score: Score) -> Option<(&'static str, &'static str)> {
+fn score_words(score: Score) -> Option<(&'static str, &'static str)> {
     match score {
-        Score::Good => Some(("good", "good")),
-        Score::Bad => Some(("bad", "distrusted")),
-        Score::Controversial => Some(("mixed", "controversial")),
+        Score::Good => Some(("good", t!("score of a site" => "good"))),
+        Score::Bad => Some(("bad", t!("score of a site" => "distrusted"))),
+        Score::Controversial => Some(("mixed", t!("score of a site" => "controversial"))),
+        Score::NoScore => None,
+    }
+}
+
+/// A site with its score, behind its name.
+fn site_words(score: Score) -> Option<&'static str> {
+    match score {
+        Score::Good => Some(t!("good site")),
+        Score::Bad => Some(t!("distrusted site")),
+        Score::Controversial => Some(t!("controversial site")),
         Score::NoScore => None,
     }
 }
@@ -155,29 +138,26 @@ const fn score_words(score: Score) -> Option<(&'static str, &'static str)> {
 pub fn site_badge(score: Score) -> Markup {
     html! {
         @if let Some((class, word)) = score_words(score) {
-            span class={ "site-score " (class) } { span.hidden { "site: " } (word) }
+            span class={ "site-score " (class) } { span.hidden { (t!("site:")) " " } (word) }
         }
     }
 }
 
-/// How long the text of what its author deletes is kept, for the forms that delete it.
-pub const KEPT_AFTER_DELETION: &str =
-    "It is kept until you leave and have erased what you wrote, or an administrator erases it.";
-
-/// The text for an empty page of a list: on a later page, that there is no more of this, with the address of the first
-/// page; or else that there is nothing, with a link to the first step.
+/// The text for an empty page of a list: on a later page, that there is no more, with the address of the first page; or else
+/// that there is nothing, with a link to the first step.
 pub fn empty_page(later: Option<(&str, &str)>, text: &str, step: (&str, &str)) -> Markup {
-    later.map_or_else(|| empty_but(text, step), |(what, first_page)| no_more(what, first_page))
+    later
+        .map_or_else(|| empty_but(text, step), |(no_more_here, first_page)| no_more(no_more_here, first_page))
 }
 
-/// The text for a page after the last one of a list.
-pub fn no_more(what: &str, first_page: &str) -> Markup {
-    empty_but(&format!("No more {what}."), (first_page, "Go to the first page"))
+/// The text for a page after the last one of a list, such as "No more stories."
+pub fn no_more(text: &str, first_page: &str) -> Markup {
+    empty_but(text, (first_page, t!("Go to the first page")))
 }
 
 /// The text for an empty list, with a link to the first step.
 pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
-    html! { p.empty { (text) " " a href=(address) { (step) } "." } }
+    html! { p.empty { (t!("{text} {step}.", text, step = html! { a href=(address) { (step) } })) } }
 }
 
 /// The links to the pages of a list of articles before and after this one, with or without
@@ -188,9 +168,9 @@ pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) 
     let (number, has_more) = (page.get(), part.start.saturating_add(part.count) < total);
     html! {
         @if number > 1 || has_more {
-            nav.more aria-label="Pages" {
-                @if number > 1 { a href={ (list) "?page=" (number - 1) (hidden) } rel="prev" { "back" } }
-                @if has_more { a href={ (list) "?page=" (number + 1) (hidden) } rel="next" { "more" } }
+            nav.more aria-label=(t!("Pages")) {
+                @if number > 1 { a href={ (list) "?page=" (number - 1) (hidden) } rel="prev" { (t!("page" => "back")) } }
+                @if has_more { a href={ (list) "?page=" (number + 1) (hidden) } rel="next" { (t!("page" => "more")) } }
             }
         }
     }
@@ -203,11 +183,11 @@ pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, 
     let next = start.saturating_add(shown);
     html! {
         @if start > 0 || next < total {
-            nav.more aria-label="Pages" {
+            nav.more aria-label=(t!("Pages")) {
                 @if start > 0 {
-                    a href=(address(start.saturating_sub(size))) rel="prev" { "back" }
+                    a href=(address(start.saturating_sub(size))) rel="prev" { (t!("page" => "back")) }
                 }
-                @if next < total { a href=(address(next)) rel="next" { "more" } }
+                @if next < total { a href=(address(next)) rel="next" { (t!("page" => "more")) } }
             }
         }
     }
@@ -270,7 +250,7 @@ pub fn wide_table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup 
 pub fn more_link(next: Option<String>) -> Markup {
     html! {
         @if let Some(address) = next {
-            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
+            nav.more aria-label=(t!("Pages")) { a href=(address) rel="next" { (t!("page" => "more")) } }
         }
     }
 }
@@ -298,7 +278,7 @@ pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str
                 input type="search" name="q" aria-label=(label) placeholder=(label) maxlength="200" autocomplete="off";
                 input type="hidden" name="within" value=(filter);
                 input type="hidden" name="kind" value=(kind);
-                button.button.small.quiet { "Search" }
+                button.button.small.quiet { (t!("button" => "Search")) }
             }
         }
     }
@@ -313,14 +293,16 @@ pub fn is_new_member(frame: &Frame<'_>) -> bool {
 pub fn hint_for_new(frame: &Frame<'_>) -> Markup {
     html! {
         @if is_new_member(frame) {
-            " · " a href=(ABOUT_TRUST) { "New members can add " (MAX_LINKS_OF_NEW) " links" }
+            " · " a href=(ABOUT_TRUST) {
+                (n!(MAX_LINKS_OF_NEW, "New members can add {count} link", "New members can add {count} links"))
+            }
         }
     }
 }
 
 /// The link to the page about trust.
 pub fn about_trust() -> Markup {
-    html! { a href=(ABOUT_TRUST) { "When accounts are trusted" } }
+    html! { a href=(ABOUT_TRUST) { (t!("When accounts are trusted")) } }
 }
 
 /// The error message of a form.
@@ -336,15 +318,9 @@ pub fn news_anchor(id: NewsId) -> impl Render + Copy {
     })
 }
 
-/// Stands for the title of a deleted story.
-pub const DELETED_STORY: &str = "[deleted story]";
-
-/// Stands for what was erased.
-pub const ERASED: &str = "[erased]";
-
 /// The text in place of the title of a deleted story.
 pub fn deleted_title(news: &News) -> &'static str {
-    if news.is_erased() { ERASED } else { DELETED_STORY }
+    if news.is_erased() { t!("[erased]") } else { t!("[deleted story]") }
 }
 
 /// A page with one form: its heading, which is also its title, the purpose, the target of the form with its fields and its

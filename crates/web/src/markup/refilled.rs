@@ -279,7 +279,7 @@ impl<'a> FormTags<'a> {
         let told: Vec<(&str, String)> = match failure {
             RequestError::Fields(wrong) => wrong.to_vec(),
             // Beside its field, the message need not name it.
-            RequestError::Field { name, expected } => vec![(name, sentence(expected))],
+            RequestError::Field { name, expected } => vec![(name, sentence(expected.text()))],
             failure => wrong_fields(failure).into_iter().map(|name| (name, message.to_owned())).collect(),
         };
         let are_all = matches!(failure, RequestError::Fields(_));
@@ -428,13 +428,14 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::error::RequestError;
+    use tidings_language::m;
 
     /// Compares the form that `refilled` makes of one for `/a`, refused because of a field.
     fn check(form: &str, sent: &str, field: &'static str, expected: &str) {
         let page = format!("<main><p>&lt;</p>{form}</main>");
         let fields = &Fields::parse(sent.as_bytes()).unwrap();
         let sent = Sent { is_post: true, action: "/a", fields };
-        let page = sent.filled(&page, Why::Refused(&RequestError::field(field, "it must be <1>")));
+        let page = sent.filled(&page, Why::Refused(&RequestError::field(field, m!("it must be <1>"))));
         assert_eq!(page.unwrap(), format!("<main><p>&lt;</p>{expected}</main>"));
     }
 
@@ -512,7 +513,7 @@ mod tests {
     #[test]
     fn a_form_that_is_only_a_button_has_the_error_above_the_page_and_another_form_has_none() {
         const PAGE: &str = r#"<main id="main"><ul><li><form method="post" action="/a"><button></button></form></li></ul></main>"#;
-        let failure = RequestError::field("x", "it must be 1");
+        let failure = RequestError::field("x", m!("it must be 1"));
         let sent = |action| {
             Sent { is_post: true, action, fields: &Fields::default() }.filled(PAGE, Why::Refused(&failure))
         };

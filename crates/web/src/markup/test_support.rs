@@ -2,6 +2,7 @@
 
 use super::brand::Brand;
 use super::frame::Frame;
+use crate::languages::Languages;
 use crate::request::local_path::LocalPath;
 use crate::settings::{SearchSettings, Settings, SiteSettings, TitleSettings, TransportSettings};
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub const NOW: Timestamp = Timestamp(1_000_000);
 pub fn settings() -> Settings {
     Settings {
         site: SiteSettings {
+            languages: Languages::default(),
             contact: String::new(),
             old_hosts: Vec::new(),
             name: "Tidings".to_owned(),

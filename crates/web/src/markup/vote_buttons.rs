@@ -2,7 +2,7 @@
 
 use super::fragments::{Fragment, Slots, placeholders, written};
 use super::frame::{Frame, ITEMS_FORM};
-use super::parts::DELETED_USER;
+use super::parts::deleted_user;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::Cell;
@@ -11,6 +11,7 @@ use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::news::item::{Direction, News};
 use tidings_domain::values::{CommentAddress, Rules, USERNAME_MAX, UserId, VotePrice, size};
+use tidings_language::t;
 
 /// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
@@ -41,7 +42,7 @@ impl VoteTarget<'_> {
         }
     }
 
-    /// Writes what the names of the buttons say after "Vote up: ".
+    /// Writes what the names of the buttons call it.
     fn write_label(&self, html: &mut String) {
         match self {
             Self::News(news) => match shortened(&news.title) {
@@ -52,13 +53,16 @@ impl VoteTarget<'_> {
                 None => news.title.render_to(html),
             },
             Self::Comment(_, author) => {
-                let author = author.unwrap_or(DELETED_USER);
+                let author = match author {
+                    Some(author) => author,
+                    None => deleted_user(),
+                };
                 // Only names of older sites are as long.
                 let is_long = size::escaped_bytes(author) > VOTE_LABEL_NAME_BYTES;
                 let shown =
                     author.char_indices().nth(USERNAME_MAX / 2).and_then(|(end, _)| author.get(..end));
-                html.push_str("comment by ");
-                shown.filter(|_| is_long).unwrap_or(author).render_to(html);
+                let author = shown.filter(|_| is_long).unwrap_or(author);
+                t!("comment by {author}", author).render_to(html);
             }
         }
     }
@@ -284,11 +288,12 @@ fn vote_button(
     cost: i64,
     slots: &Slots<'_, VotePlaceholder>,
 ) -> Markup {
+    let label = html! { (slots.at(VotePlaceholder::Label)) };
     let (name, text) = match direction {
-        Direction::Up => ("up", "Vote up: "),
-        Direction::Down => ("down", "Vote down: "),
+        Direction::Up => ("up", t!("Vote up: {thing}", thing = label)),
+        Direction::Down => ("down", t!("Vote down: {thing}", thing = label)),
     };
-    let text = html! { span.hidden { (text) (slots.at(VotePlaceholder::Label)) } };
+    let text = html! { span.hidden { (text) } };
     let (action, id, thing) = kind.form();
     let target = slots.at(VotePlaceholder::Target);
     let pressed = state.vote() == Some(direction);
@@ -299,7 +304,7 @@ fn vote_button(
             button class=(name) form=(ITEMS_FORM) name="next" value={ "/vote/" (thing) "/" (target) } { (text) }
         },
         ButtonState::Open | ButtonState::Voted(_) => {
-            let takes_back = pressed.then_some("Take back your vote");
+            let takes_back = pressed.then(|| t!("Take back your vote"));
             html! {
                 button class=(name) form=(ITEMS_FORM) formaction={ (action) "?" (id) "=" (target) } name="vote_type"
                     value=(if pressed { "none" } else { name }) aria-pressed=(pressed_as)

@@ -6,28 +6,57 @@ use maud::{Markup, html};
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{UserId, Withheld};
+use tidings_language::{n, t};
 
-/// Why something is not shown, in the words of a line in its place. `what` is "a comment" or
-/// the like.
-pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> String {
-    match why {
+/// A kind of things that may not be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Stories.
+    Story,
+    /// Comments.
+    Comment,
+    /// Posts.
+    Post,
+}
+
+/// Why something is not shown, in the words of a line in its place.
+pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: Kind) -> String {
+    let words = match why {
         Collapsed::Removed => {
-            Withheld::removed(withheld.and_then(Withheld::reason).unwrap_or_default()).sentence()
+            return Withheld::removed(withheld.and_then(Withheld::reason).unwrap_or_default())
+                .sentence()
+                .into();
         }
-        Collapsed::Held => Withheld::Held(Box::default()).sentence(),
-        Collapsed::Flagged => Withheld::Flagged.sentence(),
-        Collapsed::MutedPerson => format!("{what} by someone you muted"),
-        Collapsed::MutedWord => format!("{what} with a word you muted"),
-        Collapsed::Unwanted => format!("{what} that you hid or muted"),
-        Collapsed::Deleted if withheld.is_some_and(Withheld::is_erased) => "erased".to_owned(),
-        Collapsed::Deleted => format!("deleted {}", what.trim_start_matches("a ")),
-    }
+        Collapsed::Held => return Withheld::Held(Box::default()).sentence().into(),
+        Collapsed::Flagged => return Withheld::Flagged.sentence().into(),
+        Collapsed::MutedPerson => match what {
+            Kind::Story => t!("a story by someone you muted"),
+            Kind::Comment => t!("a comment by someone you muted"),
+            Kind::Post => t!("a post by someone you muted"),
+        },
+        Collapsed::MutedWord => match what {
+            Kind::Story => t!("a story with a word you muted"),
+            Kind::Comment => t!("a comment with a word you muted"),
+            Kind::Post => t!("a post with a word you muted"),
+        },
+        Collapsed::Unwanted => match what {
+            Kind::Story => t!("a story that you hid or muted"),
+            Kind::Comment => t!("a comment that you hid or muted"),
+            Kind::Post => t!("a post that you hid or muted"),
+        },
+        Collapsed::Deleted if withheld.is_some_and(Withheld::is_erased) => t!("erased"),
+        Collapsed::Deleted => match what {
+            Kind::Story => t!("deleted story"),
+            Kind::Comment => t!("deleted comment"),
+            Kind::Post => t!("deleted post"),
+        },
+    };
+    words.to_owned()
 }
 
 /// The line in place of something, in brackets.
-pub fn stand_in(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> Markup {
+pub fn stand_in(why: Collapsed, withheld: Option<&Withheld>, what: Kind) -> Markup {
     let reason = reason(why, withheld, what);
     html! { @if why == Collapsed::Deleted { "[" (reason) "]" } @else { "[" bdi { (reason) } "]" } }
 }
@@ -36,8 +65,8 @@ pub fn stand_in(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> Mark
 pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
     match sight {
         Sight::Shown => None,
-        Sight::Collapsed(why) => Some(format!("[{}]", reason(why, news.withheld.as_ref(), "a story"))),
-        Sight::LeftOut => Some("[story]".to_owned()),
+        Sight::Collapsed(why) => Some(format!("[{}]", reason(why, news.withheld.as_ref(), Kind::Story))),
+        Sight::LeftOut => Some(t!("[story]").to_owned()),
     }
 }
 
@@ -48,7 +77,7 @@ pub fn shown_title(line: &NewsLine) -> String {
 
 /// The words for the author and moderators about something that others do not see.
 pub fn insider_words(withheld: &Withheld) -> String {
-    withheld.sentence()
+    withheld.sentence().to_string()
 }
 
 /// The same as a notice above what its reader sees all the same, if they are told.
@@ -56,7 +85,9 @@ pub fn insider_notice(frame: &Frame<'_>, author: UserId, withheld: Option<&Withh
     let is_insider = frame.viewer.is_some_and(|viewer| viewer.is_insider(author));
     html! {
         @if let Some(words) = withheld.and_then(|state| state.notice(is_insider)) {
-            p.notice.withheld { "Not shown to everyone: " bdi { (words) } "." }
+            p.notice.withheld {
+                (t!("Not shown to everyone: {reason}.", reason = html! { bdi { (words) } }))
+            }
         }
     }
 }
@@ -66,7 +97,11 @@ pub fn lock_notice(news: &News) -> Markup {
     html! {
         @if let Some(lock) = &news.locked {
             p.notice.withheld {
-                "Locked by a moderator" @if !lock.reason.is_empty() { ": " bdi { (lock.reason) } } "."
+                @if lock.reason.is_empty() {
+                    (t!("Locked by a moderator."))
+                } @else {
+                    (t!("Locked by a moderator: {reason}.", reason = html! { bdi { (lock.reason) } }))
+                }
             }
         }
     }
@@ -79,27 +114,37 @@ pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
     let can_choose = matches!(why, Collapsed::Flagged | Collapsed::MutedPerson | Collapsed::MutedWord);
     html! {
         @if can_choose && frame.viewer.is_some() {
-            " " a href={ (frame.here.with_hidden()) @if !anchor.is_empty() { "#" (anchor) } } rel="nofollow" { "Show" }
+            " " a href={ (frame.here.with_hidden()) @if !anchor.is_empty() { "#" (anchor) } } rel="nofollow" { (t!("button" => "Show")) }
         }
     }
 }
 
 /// The line below the entries of a list about those that are not listed for its reader, with a
-/// link that shows them. `one` and `many` name the entries.
-pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &str)) -> Markup {
+/// link that shows them.
+pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, what: Kind) -> Markup {
     let is_viewed = frame.viewer.is_some();
     // Below stories, it is in line with their titles.
-    let class = if one == "story" { "hint unlisted" } else { "hint" };
+    let class = if what == Kind::Story { "hint unlisted" } else { "hint" };
     html! {
         @if is_viewed && frame.here.shows_hidden() {
             p class=(class) {
-                "Hidden " (many) " are shown. " a href=(frame.here.without_hidden()) { "Hide them" }
+                @match what {
+                    Kind::Story => (t!("Hidden stories are shown.")),
+                    Kind::Comment => (t!("Hidden comments are shown.")),
+                    Kind::Post => (t!("Hidden posts are shown.")),
+                }
+                " " a href=(frame.here.without_hidden()) { (t!("Hide them")) }
             }
         } @else if is_viewed && unlisted > 0 {
-            @let verb = if unlisted == 1 { "is" } else { "are" };
-            @let count = counted(u64::try_from(unlisted).unwrap_or(u64::MAX), one, many);
             p class=(class) {
-                (count) " " (verb) " hidden here. " a href=(frame.here.with_hidden()) { "Show hidden" }
+                @match what {
+                    Kind::Story => (n!(unlisted, "{count} story is hidden here.", "{count} stories are hidden here.")),
+                    Kind::Comment => {
+                        (n!(unlisted, "{count} comment is hidden here.", "{count} comments are hidden here."))
+                    }
+                    Kind::Post => (n!(unlisted, "{count} post is hidden here.", "{count} posts are hidden here.")),
+                }
+                " " a href=(frame.here.with_hidden()) { (t!("Show hidden")) }
             }
         }
     }
@@ -118,7 +163,7 @@ mod tests {
             (Collapsed::MutedPerson, None, "a comment by someone you muted"),
             (Collapsed::MutedWord, None, "a comment with a word you muted"),
         ] {
-            assert_eq!(reason(why, withheld, "a comment"), words);
+            assert_eq!(reason(why, withheld, Kind::Comment), words);
         }
     }
 }

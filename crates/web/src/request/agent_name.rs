@@ -1,6 +1,8 @@
 //! A readable name for a `User-Agent`, as in "Firefox on Linux". Nothing depends on it: it
 //! helps people to recognise their sessions.
 
+use tidings_language::t;
+
 /// The characters of an unknown program's name that are shown.
 const SHOWN_CHARACTERS: usize = 40;
 
@@ -38,12 +40,12 @@ pub fn agent_name(agent: &str) -> String {
         table.iter().find(|(part, _)| agent.contains(part)).map(|(_, name)| *name)
     };
     match (first(&BROWSERS), first(&SYSTEMS)) {
-        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), Some(system)) => t!("{browser} on {system}", browser, system).to_string(),
         (Some(browser), None) => browser.to_owned(),
         (None, _) => {
             let program = agent.split(['/', ' ']).next().unwrap_or_default();
             match program.chars().take(SHOWN_CHARACTERS).collect::<String>() {
-                name if name.is_empty() => "Unknown program".to_owned(),
+                name if name.is_empty() => t!("Unknown program").to_owned(),
                 name => name,
             }
         }

@@ -100,8 +100,10 @@ answer! {
     pub struct ErrorResponse as Error {
         /// That it failed.
         pub status: ErrorStatus;
-        /// A sentence to show to a person.
+        /// A sentence in English, whatever the language of the site is.
         pub error: String, values::Message;
+        /// A sentence to show to a person, in the language of the site.
+        pub message: String, values::Message;
         /// The page that explains the failure, if there is one.
         pub about?: &'static str;
         /// True if a login needs a code besides the password.
@@ -116,6 +118,13 @@ answer! {
         voted: &'static str = voted(state), values::VoteOfCaller;
         up: i64 = state.up;
         down: i64 = state.down;
+    }
+}
+
+impl ErrorResponse {
+    /// A failure about which there is nothing else to say.
+    pub const fn of(error: String, message: String) -> Self {
+        Self { status: ErrorStatus::Err, error, message, about: None, code_required: None, votes: None }
     }
 }
 

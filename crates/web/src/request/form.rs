@@ -10,6 +10,7 @@ use percent_encoding::percent_decode;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use tidings_domain::Error;
+use tidings_language::{Message, m};
 
 /// The fields of a form, in their order.
 #[derive(Clone, Default)]
@@ -130,7 +131,7 @@ pub fn unless_blank<T>(
 
 /// Reads a required field with a function that knows only its text, and what is expected.
 pub fn checked<T>(
-    expected: &'static str,
+    expected: &'static Message,
     parse: impl Fn(&str) -> Option<T>,
 ) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError> {
     move |fields, name| parse(fields.required(name)?).ok_or(RequestError::field(name, expected))
@@ -138,7 +139,7 @@ pub fn checked<T>(
 
 /// Reads a required field that must be as expected.
 pub fn parsed<T: FromStr>(
-    expected: &'static str,
+    expected: &'static Message,
 ) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError> {
     move |fields, name| fields.parsed(name, expected)
 }
@@ -234,7 +235,11 @@ impl Fields {
     }
 
     /// The parsed value of a required field.
-    pub fn parsed<T: FromStr>(&self, name: &'static str, expected: &'static str) -> Result<T, RequestError> {
+    pub fn parsed<T: FromStr>(
+        &self,
+        name: &'static str,
+        expected: &'static Message,
+    ) -> Result<T, RequestError> {
         parse(self.required(name)?, name, expected)
     }
 
@@ -242,7 +247,7 @@ impl Fields {
     pub fn parsed_optional<T: FromStr>(
         &self,
         name: &'static str,
-        expected: &'static str,
+        expected: &'static Message,
     ) -> Result<Option<T>, RequestError> {
         if self.get(name).is_some() { self.parsed(name, expected).map(Some) } else { Ok(None) }
     }
@@ -256,7 +261,11 @@ impl std::fmt::Debug for Fields {
 }
 
 /// Parses a text of a request. `name` is its name in the request.
-pub fn parse<T: FromStr>(text: &str, name: &'static str, expected: &'static str) -> Result<T, RequestError> {
+pub fn parse<T: FromStr>(
+    text: &str,
+    name: &'static str,
+    expected: &'static Message,
+) -> Result<T, RequestError> {
     text.parse().map_err(|_| RequestError::field(name, expected))
 }
 
@@ -274,7 +283,7 @@ fn shown(name: &str) -> String {
 pub fn id_or_none<T: FromStr>(fields: &Fields, name: &'static str) -> Result<Option<T>, RequestError> {
     match fields.required(name)? {
         "-1" => Ok(None),
-        _ => fields.parsed(name, "it must be a number, or -1 for none").map(Some),
+        _ => fields.parsed(name, m!("it must be a number, or -1 for none")).map(Some),
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::values::{Hostname, VoterId};
+use tidings_language::m;
 use tokio::time::{Instant, timeout_at};
 
 /// A JSON body, whatever its content type: browser extensions send
@@ -80,17 +81,17 @@ pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
 
 /// A required member of a JSON object.
 pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, RequestError> {
-    json.get(name).ok_or(RequestError::field(name, "it is missing"))
+    json.get(name).ok_or(RequestError::field(name, m!("it is missing")))
 }
 
 /// A required member that is a string.
 pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, RequestError> {
-    member(json, name)?.as_str().ok_or(RequestError::field(name, "it must be a string"))
+    member(json, name)?.as_str().ok_or(RequestError::field(name, m!("it must be a string")))
 }
 
 /// A required member that is the UUID of a voter.
 pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> {
-    parse(text(json, name)?, name, "it must be a UUID")
+    parse(text(json, name)?, name, m!("it must be a UUID"))
 }
 
 /// A whole number, also when it is written with decimals, as in `1.0`.

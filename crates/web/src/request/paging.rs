@@ -6,6 +6,7 @@ use crate::limits::TIMELINE_ENTRIES;
 #[cfg(test)]
 use crate::request::description::values;
 use tidings_domain::values::{Cursor, MAX_PAGE, Window};
+use tidings_language::{Message, m};
 
 form! {
     /// The part of a list that a call of the API asks for.
@@ -42,7 +43,7 @@ impl From<PageQuery> for Window {
 
 /// The field `count`: the most entries of a response.
 pub fn count(fields: &Fields, _: &str) -> Result<usize, RequestError> {
-    let count = count_up_to(MAX_PAGE, fields, "it must be a whole number from 1 to 100")?;
+    let count = count_up_to(MAX_PAGE, fields, m!("it must be a whole number from 1 to 100"))?;
     Ok(count.unwrap_or(TIMELINE_ENTRIES))
 }
 
@@ -50,7 +51,7 @@ pub fn count(fields: &Fields, _: &str) -> Result<usize, RequestError> {
 pub fn count_up_to(
     most: usize,
     fields: &Fields,
-    expected: &'static str,
+    expected: &'static Message,
 ) -> Result<Option<usize>, RequestError> {
     let Some(text) = fields.get("count") else { return Ok(None) };
     let count = text.parse().ok().filter(|count| (1..=most).contains(count) && is_plain(text));
@@ -59,7 +60,7 @@ pub fn count_up_to(
 
 /// A cursor in a field, which may be missing.
 pub fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
-    fields.parsed_optional(name, "it must be a cursor like 1401267618.123-45")
+    fields.parsed_optional(name, m!("it must be a cursor like 1401267618.123-45"))
 }
 
 /// Whether a number is written with digits only, and without leading zeros.

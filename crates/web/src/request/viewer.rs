@@ -20,6 +20,7 @@ use tidings_domain::inbox;
 use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::RequestName;
 use tidings_domain::values::rates::subscriber;
+use tidings_language::m;
 
 /// An extension of requests for the head of a response, which are answered like GET.
 #[derive(Clone, Copy)]
@@ -261,7 +262,7 @@ impl FromRequestParts<App> for Call {
 /// The name that a form gives its request, so that it can be sent again.
 fn request_name(fields: &Fields) -> Result<Option<RequestName>, RequestError> {
     let named = |text| {
-        RequestName::parse(text).ok_or(RequestError::field("request", "it must have 1 to 64 characters"))
+        RequestName::parse(text).ok_or(RequestError::field("request", m!("it must have 1 to 64 characters")))
     };
     fields.get("request").map(named).transpose()
 }

@@ -2,7 +2,7 @@
 
 use super::refused_forms::{FormPages, SentPageForm};
 use crate::App;
-use crate::error::{INTERNAL, RequestError, ShownInForm, sentence};
+use crate::error::{RequestError, ShownInForm};
 use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
@@ -11,7 +11,7 @@ use crate::markup::error_pages::{Failing, bare_error_page, error_page};
 use crate::markup::fields::Preview;
 use crate::markup::frame::Frame;
 use crate::markup::refilled::Why;
-use crate::request::answers::{ErrorResponse, ErrorStatus, VotesResponse};
+use crate::request::answers::{ErrorResponse, VotesResponse};
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
 use crate::request::response_cache::FailureResponse;
@@ -28,6 +28,7 @@ use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::{Error, Refusal, inbox};
+use tidings_language::{Message, p};
 
 /// Turns failures into pages or JSON: those of handlers, and panics. A refused form comes back.
 ///
@@ -139,7 +140,7 @@ struct Failed<'a> {
     address: &'a Uri,
     failure: &'a RequestError,
     /// The summary of the action whose form was sent, if it is a declared one.
-    summary: Option<&'static str>,
+    summary: Option<&'static Message>,
 }
 
 impl<'a> Failed<'a> {
@@ -190,32 +191,31 @@ impl<'a> Failed<'a> {
         let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
         let request_id = internal.then(|| request_id::current().unwrap_or_default());
         self.note();
-        let mut message = match format {
-            ErrorFormat::Page => failure.message(),
-            _ => failure.message_for_program(),
-        };
-        if let Some(request_id) = &request_id {
-            message = sentence(&format!("{INTERNAL} (request {request_id})"));
-        }
+        let with_id = request_id
+            .as_ref()
+            .map(|id| p!("Something went wrong on our side (request {id}).", id = id.to_string()));
+        let message = with_id.as_ref().map_or_else(|| failure.message(), ToString::to_string);
+        let error = with_id.map_or_else(|| failure.message_for_program(), |told| told.in_english());
         let mut response = match format {
             ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
             ErrorFormat::Api => {
-                let code_required = failure.needs_code().then_some(true);
-                let votes = failure.votes().map(VotesResponse::from);
-                let about = failure.is_about_trust().then_some(ABOUT_TRUST);
-                let body =
-                    ErrorResponse { status: ErrorStatus::Err, error: message, about, code_required, votes };
+                let body = ErrorResponse {
+                    about: failure.is_about_trust().then_some(ABOUT_TRUST),
+                    code_required: failure.needs_code().then_some(true),
+                    votes: failure.votes().map(VotesResponse::from),
+                    ..ErrorResponse::of(error, message)
+                };
                 (failure.api_status(), Json(body)).into_response()
             }
             ErrorFormat::HackerNews => {
-                (failure.status(), Json(serde_json::json!({ "error": message }))).into_response()
+                (failure.status(), Json(serde_json::json!({ "error": error }))).into_response()
             }
             ErrorFormat::Algolia => {
                 let status = failure.status();
-                (status, Json(HitsError::of(status, message))).into_response()
+                (status, Json(HitsError::of(status, error))).into_response()
             }
-            ErrorFormat::Documented => reputation::documented_failure(failure, &message),
-            ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
+            ErrorFormat::Documented => reputation::documented_failure(failure, &error),
+            ErrorFormat::Deployed => reputation::deployed_failure(failure, &error),
         };
         if !response.status().is_success()
             && let Some(seconds) = failure.retry_after()
@@ -269,7 +269,7 @@ mod tests {
     async fn a_panic_gives_a_500_with_a_request_id() {
         let (status, text) = response_to("/api/panics").await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
+        assert!(text.contains("Something went wrong on our side (request "), "{text}");
         assert!(!text.contains("a mistake of ours"), "{text}");
     }
 }

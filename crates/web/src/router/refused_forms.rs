@@ -25,10 +25,11 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use tidings_language::Message;
 use tower_service::Service;
 
 /// The form of a declared action: its summary, and the page that it is on, if that is declared.
-type DeclaredForm = (&'static str, Option<&'static str>);
+type DeclaredForm = (&'static Message, Option<&'static str>);
 
 /// The pages of the site, and those that the forms of actions are on.
 #[derive(Clone)]
@@ -47,7 +48,7 @@ impl FormPages {
     }
 
     /// The summary of the action at this address, a sentence.
-    pub fn summary(&self, path: &str) -> Option<&'static str> {
+    pub fn summary(&self, path: &str) -> Option<&'static Message> {
         self.of_actions.get(path).map(|(summary, _)| *summary)
     }
 }

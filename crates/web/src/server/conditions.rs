@@ -1,7 +1,8 @@
 //! The list of conditions that an operator should know of: each with what it means and what to do.
 //!
 //! `/health/ready`, `tidings status`, `/admin`, the metric `tidings_condition`, the alerts of `packaging/`, the table in
-//! `docs/operating.md` and the lines of the log are made from [`KINDS`]. A new condition is one entry there.
+//! `docs/operating.md` and the lines of the log are made from [`KINDS`]. A new condition is one entry there. Only `/admin`
+//! speaks the language of the site.
 
 use crate::limits::{
     FEW_CONNECTIONS, LATE_SECONDS, LEAST_DISK_BYTES, LEAST_DISK_MEBIBYTES, SLOW_COMMIT,
@@ -14,9 +15,11 @@ use std::time::{Duration, Instant};
 use tidings_domain::administration::Queues;
 use tidings_domain::queue::LaneFigures;
 use tidings_domain::report::BackupState;
-use tidings_domain::values::words::{age, counted};
 use tidings_domain::values::{Timestamp, day};
 use tidings_keyspace::{StoreHealth, StoreSigns};
+use tidings_language::numbers::decimal;
+use tidings_language::spans::age;
+use tidings_language::{Message, Phrase, m, n, p, t};
 
 /// How often the log says that a condition lasts.
 pub const TOLD_EVERY: Duration = Duration::from_secs(3_600);
@@ -48,13 +51,32 @@ pub struct Kind {
     /// Whether to wake somebody.
     pub severity: Severity,
     /// A description of the fault. It says nothing of accounts, addresses and folders, because strangers may read it.
-    pub meaning: &'static str,
+    pub meaning: &'static Message,
     /// Advice for the operator.
-    pub what_to_do: &'static str,
+    pub what_to_do: &'static Message,
     /// The line of the log when it is over.
     pub end: &'static str,
     /// Whether it is there, in more words.
-    found: fn(&Facts) -> Option<String>,
+    found: fn(&Facts) -> Option<Detail>,
+}
+
+/// More about a condition, in English and in the language of the site.
+struct Detail {
+    english: String,
+    shown: String,
+}
+
+impl From<Phrase<'_>> for Detail {
+    fn from(phrase: Phrase<'_>) -> Self {
+        Self { english: phrase.in_english(), shown: phrase.to_string() }
+    }
+}
+
+/// The report of a part of the program on itself, in English.
+impl From<&String> for Detail {
+    fn from(cause: &String) -> Self {
+        Self { english: cause.clone(), shown: cause.clone() }
+    }
 }
 
 /// The facts about a server by which the conditions are decided.
@@ -96,8 +118,8 @@ impl Facts {
         }
     }
 
-    fn told(&self, name: &str) -> Option<String> {
-        self.told.get(name).cloned()
+    fn told(&self, name: &str) -> Option<Detail> {
+        self.told.get(name).map(Detail::from)
     }
 }
 
@@ -112,177 +134,203 @@ const BACKUP_FAILED: &str = "backup_failed";
 const PRIVATE: [&str; 4] = [SIGN_IN_SERVICE, SEARCH, CONTROL, BACKUP_FAILED];
 
 /// Every kind of condition, the most urgent first.
-pub const KINDS: [Kind; 15] = [
+pub static KINDS: [Kind; 15] = [
     Kind {
         name: "store_unavailable",
         severity: Severity::Page,
-        meaning: "the store cannot be reached; the site answers 503 until it is back",
-        what_to_do: "check the disk or Redis; the site comes back by itself",
+        meaning: m!("the store cannot be reached; the site answers 503 until it is back"),
+        what_to_do: m!("check the disk or Redis; the site comes back by itself"),
         end: "the store is back",
         found: |facts| match &facts.store {
-            StoreHealth::Unavailable(cause) => Some(cause.clone()),
+            StoreHealth::Unavailable(cause) => Some(cause.into()),
             _ => None,
         },
     },
     Kind {
         name: "store_read_only",
         severity: Severity::Page,
-        meaning: "the store is read only; writes get a 503 until it can be written again",
-        what_to_do: "free some disk space, or check the disk or Redis; the site writes again by itself",
+        meaning: m!("the store is read only; writes get a 503 until it can be written again"),
+        what_to_do: m!("free some disk space, or check the disk or Redis; the site writes again by itself"),
         end: "the store can be written again",
         found: |facts| match &facts.store {
-            StoreHealth::ReadOnly(cause) => Some(cause.clone()),
+            StoreHealth::ReadOnly(cause) => Some(cause.into()),
             _ => None,
         },
     },
     Kind {
         name: "commits_slow",
         severity: Severity::Page,
-        meaning: "writes take long or are not confirmed in time; some people get a 503 when they post",
-        what_to_do: "check the disk (iostat -x 1, dmesg) or Redis (SLOWLOG GET)",
+        meaning: m!("writes take long or are not confirmed in time; some people get a 503 when they post"),
+        what_to_do: m!("check the disk (iostat -x 1, dmesg) or Redis (SLOWLOG GET)"),
         end: "writes are fast again",
         found: slow_commits,
     },
     Kind {
         name: "layout_changed",
         severity: Severity::Page,
-        meaning: "another version of the program has changed the layout of the store; this server writes nothing",
-        what_to_do: "run the newer version here too, or restore a backup",
+        meaning: m!(
+            "another version of the program has changed the layout of the store; this server writes nothing"
+        ),
+        what_to_do: m!("run the newer version here too, or restore a backup"),
         end: "the store has the layout of this version again",
-        found: |facts| facts.signs.changed_guard.clone(),
+        found: |facts| facts.signs.changed_guard.as_ref().map(Detail::from),
     },
     Kind {
         name: "redis_evicts",
         severity: Severity::Page,
-        meaning: "Redis deletes data of the site when its memory is full",
-        what_to_do: "set maxmemory-policy of Redis to noeviction",
+        meaning: m!("Redis deletes data of the site when its memory is full"),
+        what_to_do: m!("set maxmemory-policy of Redis to noeviction"),
         end: "Redis deletes no data any more",
-        found: |facts| facts.signs.evicts.as_ref().map(|policy| format!("maxmemory-policy is {policy}")),
+        found: |facts| {
+            let policy = facts.signs.evicts.as_ref()?;
+            Some(t!("maxmemory-policy is {policy}", policy).into())
+        },
     },
     Kind {
         name: "disk_low",
         severity: Severity::Ticket,
-        meaning: "the store's disk is nearly full",
-        what_to_do: "free some disk space; on a full disk, nothing can be posted",
+        meaning: m!("the store's disk is nearly full"),
+        what_to_do: m!("free some disk space; on a full disk, nothing can be posted"),
         end: "the store's disk has free space again",
         found: |facts| {
             let free = facts.free_bytes.filter(|free| *free < LEAST_DISK_BYTES)? / (1024 * 1024);
-            Some(format!("{free} MiB are free, less than {LEAST_DISK_MEBIBYTES} MiB"))
+            Some(t!("{free} MiB are free, less than {least} MiB", free, least = LEAST_DISK_MEBIBYTES).into())
         },
     },
     Kind {
         name: "clock_set_back",
         severity: Severity::Ticket,
-        meaning: "the system's clock is behind the last write of the store",
-        what_to_do: "correct the clock (timedatectl); if it is right and was ahead before, wait until it has caught up",
+        meaning: m!("the system's clock is behind the last write of the store"),
+        what_to_do: m!(
+            "correct the clock (timedatectl); if it is right and was ahead before, wait until it has caught up"
+        ),
         end: "the system's clock is right again",
         found: |facts| {
             let behind = facts.signs.clock_is_behind.max(facts.latest.0.saturating_sub(facts.now.0));
-            (behind > TOLERATED_CLOCK_SECONDS).then(|| format!("behind by {}", age(behind)))
+            (behind > TOLERATED_CLOCK_SECONDS).then(|| t!("behind by {age}", age = age(behind)).into())
         },
     },
     Kind {
         name: SIGN_IN_SERVICE,
         severity: Severity::Page,
-        meaning: "people cannot log in through the sign-in service",
-        what_to_do: "compare the settings oidc.* and site.url with those of the provider; the server asks again each minute, \
-                     and tidings user login-link NAME lets an administrator in",
+        meaning: m!("people cannot log in through the sign-in service"),
+        what_to_do: m!(
+            "compare the settings oidc.* and site.url with those of the provider; the server asks again each minute, \
+                     and tidings user login-link NAME lets an administrator in"
+        ),
         end: "people can log in through the sign-in service again",
         found: |facts| facts.told(SIGN_IN_SERVICE),
     },
     Kind {
         name: SEARCH,
         severity: Severity::Ticket,
-        meaning: "the search index is not up to date",
-        what_to_do: "check the free space and the permissions of search.folder; the index catches up by itself, \
-                     or run tidings search rebuild",
+        meaning: m!("the search index is not up to date"),
+        what_to_do: m!(
+            "check the free space and the permissions of search.folder; the index catches up by itself, \
+                     or run tidings search rebuild"
+        ),
         end: "the search index is up to date again",
         found: |facts| facts.told(SEARCH),
     },
     Kind {
         name: "jobs_late",
         severity: Severity::Ticket,
-        meaning: "background jobs are not done",
-        what_to_do: "look for \"background job\" in the log",
+        meaning: m!("background jobs are not done"),
+        what_to_do: m!("look for \"background job\" in the log"),
         end: "background jobs are done again",
-        found: |facts| late(facts, facts.queues.jobs.waiting, ("job is waiting", "jobs are waiting")),
+        found: |facts| {
+            let waiting = facts.queues.jobs.waiting;
+            late(facts, waiting, n!(waiting.count, "{count} job is waiting", "{count} jobs are waiting"))
+        },
     },
     Kind {
         name: "mails_late",
         severity: Severity::Ticket,
-        meaning: "mails are not sent",
-        what_to_do: "run tidings mail test ADDRESS, which says what is wrong with mail.relay; the mails are sent within an hour after you correct it",
+        meaning: m!("mails are not sent"),
+        what_to_do: m!(
+            "run tidings mail test ADDRESS, which says what is wrong with mail.relay; the mails are sent within an hour after you correct it"
+        ),
         end: "mails are sent again",
         found: |facts| {
             // An attempt puts off when a mail is due, not when it was written.
-            late(facts, facts.queues.mails, ("mail is waiting", "mails are waiting"))
+            let waiting = facts.queues.mails;
+            late(facts, waiting, n!(waiting.count, "{count} mail is waiting", "{count} mails are waiting"))
         },
     },
     Kind {
         name: BACKUP_FAILED,
         severity: Severity::Ticket,
-        meaning: "the last backup failed",
-        what_to_do: "check backup.folder, the free space on its disk, and backup.after",
+        meaning: m!("the last backup failed"),
+        what_to_do: m!("check backup.folder, the free space on its disk, and backup.after"),
         end: "a backup was made again",
         found: |facts| {
             let (at, why) = facts.backup.last_failure.as_ref()?;
-            let good = match facts.backup.last_success {
-                Some(good) => format!("the last good one is from {}", day::to_the_minute(good)),
-                None => "there is no good one".to_owned(),
+            let time = day::to_the_minute(*at);
+            let detail = match facts.backup.last_success.map(day::to_the_minute) {
+                Some(good) => t!("{time}: {why}; the last good one is from {good}", time, why, good),
+                None => t!("{time}: {why}; there is no good one", time, why),
             };
-            Some(format!("{}: {why}; {good}", day::to_the_minute(*at)))
+            Some(detail.into())
         },
     },
     Kind {
         name: "backup_late",
         severity: Severity::Ticket,
-        meaning: "the last good backup is older than twice backup.every",
-        what_to_do: "look for \"backup\" in the log; run tidings backup FILE meanwhile",
+        meaning: m!("the last good backup is older than twice backup.every"),
+        what_to_do: m!("look for \"backup\" in the log; run tidings backup FILE meanwhile"),
         end: "there is a new backup",
         found: |facts| {
             let state = &facts.backup;
             let since = state.last_success.or(state.on_since)?;
             let is_late = state.is_on && facts.now.seconds_since(since) > 2 * state.every.as_secs();
-            is_late.then(|| match state.last_success {
-                Some(good) => format!("it is from {}", day::to_the_minute(good)),
-                None => "there is none".to_owned(),
-            })
+            let detail = match state.last_success.map(day::to_the_minute) {
+                Some(time) => t!("it is from {time}", time),
+                None => p!("backup" => "there is none"),
+            };
+            is_late.then(|| detail.into())
         },
     },
     Kind {
         name: CONTROL,
         severity: Severity::Ticket,
-        meaning: "commands such as tidings status cannot reach this server",
-        what_to_do: "check the free space and the permissions of the socket's folder, or name another path in server.control; the server \
-                     tries again by itself",
+        meaning: m!("commands such as tidings status cannot reach this server"),
+        what_to_do: m!(
+            "check the free space and the permissions of the socket's folder, or name another path in server.control; the server \
+                     tries again by itself"
+        ),
         end: "commands can reach this server again",
         found: |facts| facts.told(CONTROL),
     },
     Kind {
         name: "few_files",
         severity: Severity::Ticket,
-        meaning: "the limit of open files allows few connections",
-        what_to_do: "raise the limit of open files (LimitNOFILE= of the unit, ulimit -n), and restart",
+        meaning: m!("the limit of open files allows few connections"),
+        what_to_do: m!("raise the limit of open files (LimitNOFILE= of the unit, ulimit -n), and restart"),
         end: "the server may open more files",
         found: |facts| {
             let connections = facts.connections;
             (connections < FEW_CONNECTIONS)
-                .then(|| counted(connections as u64, "connection at once", "connections at once"))
+                .then(|| n!(connections, "{count} connection at once", "{count} connections at once").into())
         },
     },
 ];
 
-fn slow_commits(facts: &Facts) -> Option<String> {
+fn slow_commits(facts: &Facts) -> Option<Detail> {
     let commits = facts.signs.commits;
     let is_slow = commits.count > 1 && commits.average() >= SLOW_COMMIT;
     (commits.unconfirmed > 0 || is_slow).then(|| {
-        format!(
-            "within a minute, {} took {:.1} seconds on average and {:.1} at most; {} not confirmed in time",
-            counted(commits.count.into(), "write", "writes"),
-            commits.average().as_secs_f64(),
-            commits.slowest.as_secs_f64(),
-            counted(commits.unconfirmed.into(), "was", "were"),
+        t!(
+            "within a minute, {writes} took {average} seconds on average and {slowest} at most; {unconfirmed}",
+            writes = n!(commits.count, "{count} write", "{count} writes"),
+            average = decimal(commits.average().as_secs_f64(), 1),
+            slowest = decimal(commits.slowest.as_secs_f64(), 1),
+            unconfirmed = n!(
+                commits.unconfirmed,
+                "{count} was not confirmed in time",
+                "{count} were not confirmed in time"
+            )
         )
+        .into()
     })
 }
 
@@ -302,6 +350,9 @@ pub struct Condition {
     /// More about it. Strangers get it empty if it may name folders.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+    /// All of it as sentences in the language of the site; empty where a program has read it.
+    #[serde(skip)]
+    pub shown: String,
 }
 
 impl Condition {
@@ -312,15 +363,25 @@ impl Condition {
         }
     }
 
-    /// The fault, its detail and the advice, as sentences.
+    /// The fault, its detail and the advice, as sentences in English.
     pub fn sentences(&self) -> String {
-        let detail = if self.detail.is_empty() { String::new() } else { format!(" ({})", self.detail) };
-        let [meaning, what_to_do] = [&self.meaning, &self.what_to_do].map(|text| {
-            let mut letters = text.chars();
-            letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-        });
-        let (meaning, what_to_do): (String, String) = (meaning, what_to_do);
-        format!("{meaning}{detail}. {what_to_do}.")
+        sentences([&self.meaning, &self.what_to_do], &self.detail).in_english()
+    }
+}
+
+/// A fault and the advice, with the detail if it is not empty.
+fn sentences<'a>(texts: [&str; 2], detail: &'a str) -> Phrase<'a> {
+    let [meaning, what_to_do] = texts.map(|text| {
+        let mut letters = text.chars();
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+            .unwrap_or_default()
+    });
+    if detail.is_empty() {
+        t!("{meaning}. {what_to_do}.", meaning, what_to_do)
+    } else {
+        t!("{meaning} ({detail}). {what_to_do}.", meaning, detail, what_to_do)
     }
 }
 
@@ -381,16 +442,18 @@ impl Conditions {
             let present = match known.map(|place| before.swap_remove(place)) {
                 Some(mut present) => {
                     // The cause of a lost connection changes all the time; that of a read-only store says what to do.
-                    let has_new_cause = kind.name == "store_read_only" && present.condition.detail != detail;
+                    let has_new_cause =
+                        kind.name == "store_read_only" && present.condition.detail != detail.english;
                     if has_new_cause || at.saturating_duration_since(present.told) >= TOLD_EVERY {
                         present.told = at;
-                        news.push((kind, detail.clone(), News::Lasts));
+                        news.push((kind, detail.english.clone(), News::Lasts));
                     }
-                    present.condition.detail = detail;
+                    let since = present.condition.since;
+                    present.condition = Condition { since, ..kind.begun(facts.now, detail) };
                     present
                 }
                 None => {
-                    news.push((kind, detail.clone(), News::Begins));
+                    news.push((kind, detail.english.clone(), News::Begins));
                     Present { kind, condition: kind.begun(facts.now, detail), began: at, told: at }
                 }
             };
@@ -402,21 +465,23 @@ impl Conditions {
 
 impl Kind {
     /// A condition of this kind that begins.
-    fn begun(&self, now: Timestamp, detail: String) -> Condition {
+    fn begun(&'static self, now: Timestamp, detail: Detail) -> Condition {
         Condition {
             name: self.name.into(),
             severity: self.severity,
             since: day::written(now),
-            meaning: self.meaning.into(),
-            what_to_do: self.what_to_do.into(),
-            detail,
+            meaning: self.meaning.english.into(),
+            what_to_do: self.what_to_do.english.into(),
+            shown: sentences([self.meaning.text(), self.what_to_do.text()], &detail.shown).to_string(),
+            detail: detail.english,
         }
     }
 }
 
 /// Says in the log that a condition begins, lasts or ends. Nothing else of the program does.
 fn tell(kind: &Kind, cause: &str, news: News) {
-    let Kind { name, severity, meaning, what_to_do, end, .. } = kind;
+    let Kind { name, severity, end, .. } = kind;
+    let [meaning, what_to_do] = [kind.meaning, kind.what_to_do].map(|text| text.english);
     match (news, severity) {
         (News::Begins, Severity::Page) => {
             tracing::error!(target: TARGET, cause, condition = name, what_to_do, "{meaning}");
@@ -432,10 +497,9 @@ fn tell(kind: &Kind, cause: &str, news: News) {
 }
 
 /// A sentence about a lane of the queue, if its oldest part has waited for long.
-fn late(facts: &Facts, waiting: LaneFigures, (one, several): (&str, &str)) -> Option<String> {
-    let late = waiting.oldest_seconds(facts.now);
-    let waiting = counted(waiting.count, one, several);
-    (late >= LATE_SECONDS).then(|| format!("{waiting}, the oldest for {}", age(late)))
+fn late(facts: &Facts, lane: LaneFigures, waiting: Phrase<'_>) -> Option<Detail> {
+    let late = lane.oldest_seconds(facts.now);
+    (late >= LATE_SECONDS).then(|| t!("{waiting}, the oldest for {age}", waiting, age = age(late)).into())
 }
 
 /// The part of the program that lines of the log about conditions name.
@@ -563,7 +627,7 @@ mod tests {
         let names: BTreeSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
         assert_eq!(names.len(), KINDS.len());
         for Kind { name, meaning, what_to_do, end, .. } in &KINDS {
-            for text in [meaning, what_to_do, end] {
+            for text in [meaning.english, what_to_do.english, end] {
                 assert!(!text.ends_with('.') && !text.contains('|'), "{name}: {text}");
             }
         }

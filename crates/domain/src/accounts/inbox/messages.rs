@@ -4,6 +4,7 @@ use super::{Delivery, EntryId};
 use crate::values::{Moment, UserId};
 use crate::{Decision, Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, read};
+use tidings_language::t;
 
 /// The field with the number of the last message.
 const LAST: &str = "last";
@@ -69,10 +70,7 @@ pub(crate) fn forget_messages(batch: &mut Batch, user: UserId, members: &[String
     }
 }
 
-/// Stands in the place of a message that quoted what has been erased.
-const ERASED: &str = "This was about something that has been erased since.";
-
-/// Adds to a batch that the messages to a user that quote something have no text any more. Rounds: 1.
+/// Adds to a batch that the messages to a user that quote something say no more than that. Rounds: 1.
 pub(crate) async fn erase_messages(
     site: &Site,
     batch: &mut Batch,
@@ -80,11 +78,12 @@ pub(crate) async fn erase_messages(
     quotes: impl Fn(&str) -> bool,
 ) -> Result<(), Error> {
     let key = keys::user_messages(user);
+    let erased = t!("This was about something that has been erased since.");
     let messages = site.store.fetch(read::hash(&key)).await?;
     for (number, text) in messages.0 {
-        if number != LAST && text != ERASED && quotes(&text) {
+        if number != LAST && text != erased && quotes(&text) {
             batch.field_equals(&key, &number, text);
-            batch.set_field(&key, number, ERASED);
+            batch.set_field(&key, number, erased);
         }
     }
     Ok(())

@@ -14,8 +14,9 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
 use tidings_domain::values::{Digest, MAX_REFUSED_MAILS};
+use tidings_language::{Message, m, n, t};
 
-const HEADING: &str = "Confirm your e-mail address";
+static HEADING: &Message = m!("Confirm your e-mail address");
 
 /// The notice for a viewer whose address is not confirmed: the action to take, and the button that
 /// sends the link again. Empty for everybody else, and on a site that does not require a confirmation.
@@ -23,17 +24,17 @@ pub fn reminder(frame: &Frame<'_>) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
     html! {
         @if let Some((viewer, email)) = unconfirmed.map(|viewer| (viewer, viewer.typed_email())) {
-            (section("confirm-email", HEADING, &html! {
+            (section("confirm-email", HEADING.text(), &html! {
+                @let settings = html! { a href=(MAIL_SETTINGS) { (t!("settings")) } };
                 @if email.is_empty() {
                     p {
-                        "You can read, but not write or vote yet. Enter your e-mail address in your "
-                        a href=(MAIL_SETTINGS) { "settings" } ", and we'll send you a link to confirm it."
+                        (t!("You can read, but not write or vote yet. Enter your e-mail address in your {settings}, and \
+                             we'll send you a link to confirm it.", settings))
                     }
                 } @else {
                     p {
-                        "You can read, but not write or vote yet. Open the link we mailed to "
-                        strong { (email) } ". If that is not your address, change it in your "
-                        a href=(MAIL_SETTINGS) { "settings" } "."
+                        (t!("You can read, but not write or vote yet. Open the link we mailed to {email}. If that is \
+                             not your address, change it in your {settings}.", email = html! { strong { (email) } }, settings))
                     }
                     @if viewer.email_to_confirm().is_some() { (send_again_form(frame)) }
                 }
@@ -57,7 +58,7 @@ fn send_again_form(frame: &Frame<'_>) -> Markup {
     html! {
         form method="post" action="/settings/confirm-email" {
             (frame.signed_fields())
-            button.button.small { "Send the link again" }
+            button.button.small { (t!("Send the link again")) }
         }
     }
 }
@@ -72,27 +73,33 @@ pub fn state_of_mail(frame: &Frame<'_>) -> Markup {
         viewer.email_to_confirm().filter(|_| !is_asked && (subscribes || !viewer.new_email.is_empty()));
     html! {
         @if let Some(email) = waiting {
-            (section("confirm-email", HEADING, &html! {
+            (section("confirm-email", HEADING.text(), &html! {
                 p {
+                    @let address = html! { strong { (email) } };
                     @if viewer.new_email.is_empty() {
-                        "We won't mail replies and digests to " strong { (email) } " until you open the \
-                         link we sent there."
+                        (t!("We won't mail replies and digests to {address} until you open the link we sent there.", address))
                     } @else if viewer.is_mail_stopped() {
-                        "You won't get any mail until you open the link we mailed to " strong { (email) } "."
+                        (t!("You won't get any mail until you open the link we mailed to {address}.", address))
                     } @else {
-                        "Your mail still goes to " strong { (viewer.email) } " until you open the link we \
-                         mailed to " strong { (email) } "."
+                        (t!("Your mail still goes to {old} until you open the link we mailed to {new}.",
+                            old = html! { strong { (viewer.email) } }, new = address))
                     }
                 }
                 (send_again_form(frame))
             }))
         }
         @if viewer.is_mail_stopped() {
-            (section("mail-stopped", "Your mail is bouncing", &html! {
+            (section("mail-stopped", t!("Your mail is bouncing"), &html! {
                 p {
-                    "The mailbox " strong { (viewer.email) } " doesn't seem to exist: our last "
-                    (MAX_REFUSED_MAILS) " e-mails were refused, so we've stopped sending any."
-                    @if viewer.new_email.is_empty() { " Enter another address below." }
+                    (n!(
+                        MAX_REFUSED_MAILS,
+                        "The mailbox {mailbox} doesn't seem to exist: our last e-mail was refused, so \
+                         we've stopped sending any.",
+                        "The mailbox {mailbox} doesn't seem to exist: our last {count} e-mails were refused, so \
+                         we've stopped sending any.",
+                        mailbox = html! { strong { (viewer.email) } },
+                    ))
+                    @if viewer.new_email.is_empty() { " " (t!("Enter another address below.")) }
                 }
             }))
         }
@@ -125,18 +132,23 @@ pub async fn confirm(
 fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
     let content = html! {
         @if link.is_confirmed {
-            h1 { "Your e-mail address is confirmed" }
-            p.notice role="status" { strong { (link.email) } " is the address of " (link.username) "." }
-            p { a.action href="/" { "Go to the front page" } }
+            h1 { (t!("Your e-mail address is confirmed")) }
+            p.notice role="status" {
+                (t!("{email} is the address of {username}.", email = html! { strong { (link.email) } }, username = &link.username))
+            }
+            p { a.action href="/" { (t!("Go to the front page")) } }
         } @else {
-            h1 { (HEADING) }
-            p { "Is " strong { (link.email) } " your address, and " strong { (link.username) } " your account?" }
+            h1 { (HEADING.text()) }
+            p {
+                (t!("Is {email} your address, and {username} your account?",
+                    email = html! { strong { (link.email) } }, username = html! { strong { (link.username) } }))
+            }
             // Sent to the page's own address, the only place that has the token.
-            form.form.narrow method="post" { button.button { "Yes, confirm it" } }
-            p.hint { "Otherwise just close this page." }
+            form.form.narrow method="post" { button.button { (t!("Yes, confirm it")) } }
+            p.hint { (t!("Otherwise just close this page.")) }
         }
     };
-    frame.page(HEADING, &content)
+    frame.page(HEADING.text(), &content)
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::WelcomeToken;
-
-const HEADING: &str = "Become the administrator";
+use tidings_language::t;
 
 /// The page of the link.
 ///
@@ -33,30 +32,31 @@ pub async fn show(
 }
 
 fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
-    let token = token.expose();
+    let (heading, token) = (t!("Become the administrator"), token.expose());
     let content = html! {
-        h1 { (HEADING) }
+        h1 { (heading) }
         div.prose {
             p {
-                (frame.site().name) " has no administrator yet. This link makes you its administrator. It works once."
+                (t!("{site} has no administrator yet. This link makes you its administrator. It works once.",
+                    site = &frame.site().name))
             }
             @if let Some(viewer) = frame.viewer {
                 form.form method="post" action="/welcome" {
                     (frame.signed_fields())
                     input type="hidden" name="token" value=(token);
-                    button.button { "Make " (viewer.username) " the administrator" }
+                    button.button { (t!("Make {username} the administrator", username = &viewer.username)) }
                 }
             } @else {
-                p { a.button href={ "/register?token=" (token) } { "Sign up as the administrator" } }
+                p { a.button href={ "/register?token=" (token) } { (t!("Sign up as the administrator")) } }
                 p {
-                    "Already have an account? "
-                    a href=(login_to(None, &format!("/welcome?token={token}"))) { "Log in" }
-                    ", and make that account the administrator."
+                    @let login = login_to(None, &format!("/welcome?token={token}"));
+                    (t!("Already have an account? {log_in}, and make that account the administrator.",
+                        log_in = html! { a href=(login) { (t!("Log in")) } }))
                 }
             }
         }
     };
-    frame.page(HEADING, &content)
+    frame.page(heading, &content)
 }
 
 /// POST /welcome: token, apisecret.

@@ -10,6 +10,7 @@ use tidings_domain::values::{
     PreferencesChange, Shortcuts, SignupAnswer, TextSize, Theme, Username, WelcomeToken,
 };
 use tidings_domain::{Error, Refusal};
+use tidings_language::{Message, m};
 
 form! {
     /// A new account.
@@ -115,21 +116,21 @@ form! {
         /// to keep the setting.
         pub gravatar: Option<bool> = switch, values::Switch, required = false;
         /// Whether single keys are shortcuts; missing to keep the setting.
-        pub shortcuts: Option<Shortcuts> = choice("it must be on, modifier or off"), values::Shortcuts, required = false;
+        pub shortcuts: Option<Shortcuts> = choice(m!("it must be on, modifier or off")), values::Shortcuts, required = false;
         /// How often a digest is mailed; missing to keep the setting.
-        pub digest: Option<Digest> = choice("it must be off, daily or weekly"), values::Digest, required = false;
+        pub digest: Option<Digest> = choice(m!("it must be off, daily or weekly")), values::Digest, required = false;
         /// Whether replies, mentions and messages from moderators are also mailed; missing to keep the setting.
         pub mail_replies: Option<bool> = switch, values::Switch, required = false;
         /// The order of comments; missing to keep the setting.
-        pub sort_comments: Option<CommentOrder> = choice("it must be score, newest or oldest"), values::CommentOrder, required = false;
+        pub sort_comments: Option<CommentOrder> = choice(m!("it must be score, newest or oldest")), values::CommentOrder, required = false;
         /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
         pub show_hidden: Option<bool> = switch, values::Switch, required = false;
         /// Whether `/welcome` asks a member without an e-mail address for one no more; missing to keep the setting.
         pub no_email: Option<bool> = switch, values::Switch, required = false;
         /// The colours of pages; missing to keep the setting.
-        pub theme: Option<Theme> = choice("it must be device, light or dark"), values::Theme, required = false;
+        pub theme: Option<Theme> = choice(m!("it must be device, light or dark")), values::Theme, required = false;
         /// The size of text on pages; missing to keep the setting.
-        pub text_size: Option<TextSize> = choice("it must be normal, large or larger"), values::TextSize, required = false;
+        pub text_size: Option<TextSize> = choice(m!("it must be normal, large or larger")), values::TextSize, required = false;
     }
 }
 
@@ -174,14 +175,14 @@ fn switch(fields: &Fields, name: &'static str) -> Result<Option<bool>, RequestEr
     match fields.get(name) {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
-        Some(_) => Err(RequestError::field(name, "it must be 0 or 1")),
+        Some(_) => Err(RequestError::field(name, m!("it must be 0 or 1"))),
         None => Ok(fields.get(&format!("{name}_shown")).map(|_| false)),
     }
 }
 
 /// One of several choices, if the form has it.
 fn choice<C: Choice>(
-    expected: &'static str,
+    expected: &'static Message,
 ) -> impl Fn(&Fields, &'static str) -> Result<Option<C>, RequestError> {
     optional(checked(expected, C::parse))
 }

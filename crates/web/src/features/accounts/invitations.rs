@@ -3,14 +3,14 @@
 use super::form::InviteForm;
 use super::mails;
 use crate::App;
-use crate::error::{RequestError, sentence};
+use crate::error::{RequestError, refusals};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_address};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{DELETED_USER, age, number};
+use crate::markup::parts::{age, deleted_user};
 use crate::request::answers::answer;
 #[cfg(test)]
 use crate::request::description::values;
@@ -20,57 +20,62 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
 use tidings_domain::accounts::users::User;
-use tidings_domain::values::words::{counted, span, wait};
 use tidings_domain::values::{INVITATION_SECONDS, InvitationCode};
 use tidings_domain::{Error, Refusal};
+use tidings_language::spans::{span, wait};
+use tidings_language::{m, n, t};
 
 const PAGE: &str = "/settings/invitations";
 
 /// The page. `has_mail` says whether the site sends mail.
 fn shown(frame: &Frame<'_>, own: &OwnInvitations, has_mail: bool) -> Markup {
+    let heading = t!("Invitations");
     let content = html! {
-        h1 { "Invitations" }
+        h1 { (heading) }
         p {
-            "Everyone can see who you invited, in the "
-            a href="/people/tree" { "tree of invitations" } " and on their profiles."
+            (t!("Everyone can see who you invited, in the {tree} and on their profiles.",
+                tree = html! { a href="/people/tree" { (t!("tree of invitations")) } }))
         }
         @if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
             p.notice role="status" {
-                (sentence(&stopped.signups_stopped())) " Invitations cannot be used until then."
+                (refusals::signups_stopped(stopped)) " " (t!("Invitations cannot be used until then."))
             }
         }
         @match &own.allowance {
             Ok(left) => (form(frame, *left, has_mail)),
-            Err(refusal) => p.hint { (sentence(&refusal.to_string())) },
+            Err(refusal) => p.hint { (refusals::refusal(refusal)) },
         }
         @if !own.open.is_empty() {
-            h2 { "Not used yet" }
+            h2 { (t!("Not used yet")) }
             ul.people role="list" { @for open in &own.open { li.session { (open_item(frame, open)) } } }
         }
         @if !own.invited.is_empty() {
-            h2 { "People who joined" }
+            h2 { (t!("People who joined")) }
             ul.plain-list { @for person in &own.invited { li { (person_with_age(frame, person)) } } }
             @if own.invited_count > own.invited.len() as u64 {
-                p.hint { "These are the most recent of " (number(own.invited_count)) "." }
+                p.hint { (t!("These are the most recent of {count}.", count = own.invited_count)) }
             }
         }
-        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+        p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page("Invitations", &content)
+    frame.page(heading, &content)
 }
 
 fn form(frame: &Frame<'_>, left: Option<u64>, has_mail: bool) -> Markup {
-    let email = Field::new("email", "E-mail address");
+    let email = Field::new("email", t!("E-mail address"));
     let email = email.with("inputmode", "email").with("autocomplete", "off").exact();
-    let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
+    let email =
+        email.hint(html! { (t!("Optional. We mail the link there. Without one, send it yourself.")) });
     html! {
         form.form.narrow method="post" action=(PAGE) {
             (frame.signed_fields())
             @if has_mail { (email.input()) }
-            button.button { "Make an invitation" }
+            button.button { (t!("Make an invitation")) }
             p.hint {
-                @if let Some(left) = left { "You have " (counted(left, "invitation", "invitations")) " left. " }
-                "An invitation works once and expires after " (span(INVITATION_SECONDS)) "."
+                @if let Some(left) = left {
+                    (n!(left, "You have {count} invitation left.", "You have {count} invitations left.")) " "
+                }
+                (t!("An invitation works once and expires after {span}.", span = span(INVITATION_SECONDS)))
             }
         }
     }
@@ -78,20 +83,23 @@ fn form(frame: &Frame<'_>, left: Option<u64>, has_mail: bool) -> Markup {
 
 fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
     let link = frame.settings.site.link(&invitation_address(&open.code));
-    let left = open.ends().seconds_since(frame.now);
+    let (made, left) = (age(frame, open.since), wait(open.ends().seconds_since(frame.now)));
     html! {
         div {
             code { (link) }
             p.hint {
-                "Made " (age(frame, open.since)) ", valid for " (wait(left))
-                @if !open.email.is_empty() { ", for " (open.email) }
+                @if open.email.is_empty() {
+                    (t!("Made {made}, valid for {left}", made = &made, left))
+                } @else {
+                    (t!("Made {made}, valid for {left}, for {email}", made = &made, left, email = &open.email))
+                }
             }
         }
         form method="post" action={ (PAGE) "/withdraw" } {
             (frame.signed_fields())
             input type="hidden" name="invitation" value=(open.code.expose());
             button.button.small.quiet {
-                "Withdraw" span.hidden { " the invitation made " (age(frame, open.since)) }
+                (t!("Withdraw")) span.hidden { " " (t!("the invitation made {made}", made)) }
             }
         }
     }
@@ -102,9 +110,9 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
     html! {
         @match &person.username {
             Some(username) => a href=(profile_address(username, "")) { (username) },
-            None => (DELETED_USER),
+            None => (deleted_user()),
         }
-        " " span.hint { "joined " (age(frame, person.since)) }
+        " " span.hint { (t!("joined {time}", time = age(frame, person.since))) }
     }
 }
 
@@ -120,7 +128,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             PAGE,
-            "Invite somebody, by mail if an address is given.",
+            m!("Invite somebody, by mail if an address is given."),
             |app, by, form: &InviteForm| Box::pin(invite(app, by.user, form)),
         )
         .called("/api/invite")

@@ -9,10 +9,16 @@ use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::{applications, staff};
-use tidings_domain::values::words::{counted, span};
 use tidings_domain::values::{
     CONFIRMATION_SECONDS, Email, INVITATION_SECONDS, InvitationCode, SIGNUP_BURST_SECONDS, UserId,
 };
+use tidings_language::spans::span;
+use tidings_language::{Phrase, n, p, t};
+
+/// How a mail begins. Some mails do not know a name.
+fn hello(username: &str) -> Phrase<'_> {
+    if username.is_empty() { p!("Hello,") } else { t!("Hello {username},", username) }
+}
 
 /// Mails an invitation of a user.
 pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationCode) {
@@ -20,16 +26,20 @@ pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationC
     let (app, inviter) = (app.clone(), inviter.to_owned());
     tokio::spawn(async move {
         let brand = app.brand().await;
-        let site = &brand.site;
-        let inviter = unlinked(&inviter);
-        let subject = format!("{inviter} invites you to {}", site.name);
+        let SiteSettings { name: site_name, description, .. } = &brand.site;
+        let inviter = &unlinked(&inviter);
+        let subject = t!("{inviter} invites you to {site}", inviter, site = site_name).to_string();
         let body = format!(
-            "Hello,\n\n{inviter} invites you to {}{}\n\nTo sign up, open this link within {}. It works once:\n\n{}\n\n\
-             If you don't want an account, ignore this message.\n",
-            site.name,
-            if site.description.is_empty() { ".".to_owned() } else { format!(": {}", site.description) },
-            span(INVITATION_SECONDS),
-            site.link(&invitation_address(&code))
+            "{}\n\n{}\n\n{}\n\n{}\n\n{}\n",
+            hello(""),
+            if description.is_empty() {
+                t!("{inviter} invites you to {site}.", inviter, site = site_name)
+            } else {
+                t!("{inviter} invites you to {site}: {description}", inviter, site = site_name, description)
+            },
+            t!("To sign up, open this link within {span}. It works once:", span = span(INVITATION_SECONDS)),
+            brand.site.link(&invitation_address(&code)),
+            t!("If you don't want an account, ignore this message."),
         );
         if let Err(error) = mailer.send(email.as_str(), &subject, &body).await {
             tracing::error!(inviter, %error, "invitation not sent");
@@ -62,14 +72,17 @@ async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
 
 /// The subject and the text of the mail with a link that confirms an address.
 pub fn link_to_confirm(site: &SiteSettings, mail: &ConfirmationMail) -> (String, String) {
-    let subject = format!("Confirm your e-mail address for {}", site.name);
+    let subject = t!("Confirm your e-mail address for {site}", site = &site.name).to_string();
     let body = format!(
-        "Hello {},\n\nTo confirm this e-mail address for your account at {}, open this link within {}:\n\n{}\n\n\
-         If this is not your account, ignore this message.\n",
-        mail.username,
-        site.name,
-        span(CONFIRMATION_SECONDS),
-        site.link(&format!("/confirm-email/{}", mail.token))
+        "{}\n\n{}\n\n{}\n\n{}\n",
+        hello(&mail.username),
+        t!(
+            "To confirm this e-mail address for your account at {site}, open this link within {span}:",
+            site = &site.name,
+            span = span(CONFIRMATION_SECONDS),
+        ),
+        site.link(&format!("/confirm-email/{}", mail.token)),
+        t!("If this is not your account, ignore this message."),
     );
     (subject, body)
 }
@@ -88,18 +101,22 @@ pub async fn mail_answer(app: &App, username: &str, reason: &str) {
     let (subject, what) = if application.is_rejected {
         let apply = site.link("/register");
         (
-            format!("Your application at {}", site.name),
-            format!("your application was rejected:\n\n{reason}\n\nYou can apply again:\n\n{apply}"),
+            t!("Your application at {site}", site = &site.name),
+            format!(
+                "{}\n\n{reason}\n\n{}\n\n{apply}",
+                t!("your application was rejected:"),
+                t!("You can apply again:"),
+            ),
         )
     } else {
         let login = site.link("/login");
         (
-            format!("Welcome to {}", site.name),
-            format!("your application was accepted. You can log in:\n\n{login}"),
+            t!("Welcome to {site}", site = &site.name),
+            format!("{}\n\n{login}", t!("your application was accepted. You can log in:")),
         )
     };
-    let body = format!("Hello {},\n\n{what}\n", application.username);
-    if let Err(error) = mailer.send_notice(&application.email, &subject, &body).await {
+    let body = format!("{}\n\n{what}\n", hello(&application.username));
+    if let Err(error) = mailer.send_notice(&application.email, &subject.to_string(), &body).await {
         tracing::error!(username, %error, "answer to an application not sent");
     }
 }
@@ -113,14 +130,17 @@ pub fn tell_of_burst(app: &App) {
     );
     let app = app.clone();
     tokio::spawn(async move {
-        let text = format!(
-            "{} were created within {}. For the next {}, new accounts wait for your approval, like \
-             applications. People with an invitation don't have to wait, nor does the first account from \
+        let text = n!(
+            limit,
+            "{count} account were created within {span}. For the next {span}, new accounts wait for your approval, \
+             like applications. People with an invitation don't have to wait, nor does the first account from \
              each network.",
-            counted(limit, "account", "accounts"),
-            span(SIGNUP_BURST_SECONDS),
-            span(SIGNUP_BURST_SECONDS)
-        );
+            "{count} accounts were created within {span}. For the next {span}, new accounts wait for your approval, \
+             like applications. People with an invitation don't have to wait, nor does the first account from \
+             each network.",
+            span = span(SIGNUP_BURST_SECONDS),
+        )
+        .to_string();
         if let Err(error) = tell_administrators(&app, &text).await {
             tracing::error!(%error, "administrators not told that new accounts wait");
         }
@@ -132,9 +152,9 @@ async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
     let Some(mailer) = &app.mailer else { return Ok(()) };
     let brand = app.brand().await;
     let site = &brand.site;
-    let subject = format!("New accounts need approval at {}", site.name);
+    let subject = t!("New accounts need approval at {site}", site = &site.name).to_string();
     for user in to_mail {
-        let body = format!("Hello {},\n\n{text}\n\n{}\n", user.username, site.link("/admin"));
+        let body = format!("{}\n\n{text}\n\n{}\n", hello(&user.username), site.link("/admin"));
         if let Err(error) = mailer.send_notice(&user.email, &subject, &body).await {
             tracing::error!(user = %user.id, %error, "mail about sign-ups not sent");
         }
@@ -145,70 +165,85 @@ async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
 /// The subject and the text of the mail about a change. The name is empty for an account that has
 /// been deactivated since.
 pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, String) {
-    let hello = if username.is_empty() { "Hello,".to_owned() } else { format!("Hello {username},") };
-    let (subject, change, advice) = words(notice, site);
-    (subject, format!("{hello}\n\n{change}\n\n{advice}"))
+    let (subject, change, (advice, address)) = words(notice, &site.name);
+    let body = format!("{}\n\n{change}\n\n{advice}\n\n{}\n", hello(username), site.link(address));
+    (subject.to_string(), body)
 }
 
-/// The subject of the mail about a change, the change in a sentence or two, and what to do if it was somebody else.
-fn words(notice: Notice, site: &SiteSettings) -> (String, String, String) {
-    let name = &site.name;
-    let account = format!("your account at {name}");
+/// The words of a mail: its subject, the change in a sentence or two, and what to do if it was somebody else, with the
+/// address for that.
+type Words<'a> = (Phrase<'a>, Phrase<'a>, (&'static str, &'static str));
+
+fn words(notice: Notice, site: &str) -> Words<'_> {
     let of_email = |subject, change| {
-        let advice = format!(
-            "If this wasn't you, someone knows your password. Log in, change your password and e-mail\n\
+        let advice =
+            t!("If this wasn't you, someone knows your password. Log in, change your password and e-mail\n\
              address, and end all other sessions. If you can't log in, write to the site's\n\
-             administrator.\n\n{}\n",
-            site.link(MAIL_SETTINGS)
-        );
-        (subject, change, advice)
+             administrator.");
+        (subject, change, (advice, MAIL_SETTINGS))
     };
     let of_login = |change| {
-        let advice = format!(
-            "If this wasn't you, someone knows your password. Log in, change it to end all other\n\
+        let advice =
+            t!("If this wasn't you, someone knows your password. Log in, change it to end all other\n\
              sessions, and check your two-step login. If you can't log in, write to the site's\n\
-             administrator.\n\n{}\n",
-            site.link("/settings/two-factor")
-        );
-        (format!("Your two-step login for {name} was changed"), change, advice)
+             administrator.");
+        (t!("Your two-step login for {site} was changed", site), change, (advice, "/settings/two-factor"))
     };
     match notice {
         Notice::PasswordChanged => (
-            format!("Your password for {name} was changed"),
-            format!("The password of {account} was changed, and all other sessions were ended."),
-            format!("If this wasn't you, reset your password:\n\n{}\n", site.link("/reset-password")),
+            t!("Your password for {site} was changed", site),
+            t!(
+                "The password of your account at {site} was changed, and all other sessions were ended.",
+                site
+            ),
+            (t!("If this wasn't you, reset your password:"), "/reset-password"),
         ),
         Notice::EmailChanging => of_email(
-            format!("A new e-mail address was entered for {name}"),
-            format!(
-                "A new e-mail address was entered for {account}. We'll write to this one until the new one is \
-                 confirmed."
+            t!("A new e-mail address was entered for {site}", site),
+            t!(
+                "A new e-mail address was entered for your account at {site}. We'll write to this one until the new one \
+                 is confirmed.",
+                site
             ),
         ),
         Notice::EmailLeft => of_email(
-            format!("Your e-mail address for {name} was changed"),
-            format!("The e-mail address of {account} was changed. We no longer write to this one."),
+            t!("Your e-mail address for {site} was changed", site),
+            t!(
+                "The e-mail address of your account at {site} was changed. We no longer write to this one.",
+                site
+            ),
         ),
-        Notice::TotpAdded => {
-            of_login(format!("An authenticator app was added to {account}. You need its codes to log in."))
+        Notice::TotpAdded => of_login(t!(
+            "An authenticator app was added to your account at {site}. You need its codes to log in.",
+            site
+        )),
+        Notice::TotpRemoved => {
+            of_login(t!("The authenticator app was removed from your account at {site}.", site))
         }
-        Notice::TotpRemoved => of_login(format!("The authenticator app was removed from {account}.")),
-        Notice::PasskeyAdded => of_login(format!("A passkey was added to {account}.")),
-        Notice::PasskeyRemoved => of_login(format!("A passkey was removed from {account}.")),
-        Notice::RecoveryCodesReplaced => {
-            of_login(format!("New recovery codes were made for {account}. The old ones no longer work."))
-        }
+        Notice::PasskeyAdded => of_login(t!("A passkey was added to your account at {site}.", site)),
+        Notice::PasskeyRemoved => of_login(t!("A passkey was removed from your account at {site}.", site)),
+        Notice::RecoveryCodesReplaced => of_login(t!(
+            "New recovery codes were made for your account at {site}. The old ones no longer work.",
+            site
+        )),
     }
 }
 
 /// The subject and the text of the mail about a move of the site, to the owner of passkeys.
 pub fn host_move(site: &SiteSettings, HostMove { from, to }: &HostMove, username: &str) -> (String, String) {
+    let subject = t!("Your passkeys: {site} is moving", site = &site.name).to_string();
     let body = format!(
-        "Hello {username},\n\n{} is moving from {from} to {to}. Your passkeys for {from} will not work there.\n\n\
-         Before the move, make sure that you know your password, and that you have recovery codes:\n\n{}\n\n\
-         After the move, log in with them and add a passkey again.\n",
-        site.name,
-        site.link("/settings/two-factor")
+        "{}\n\n{}\n\n{}\n\n{}\n\n{}\n",
+        hello(username),
+        t!(
+            "{site} is moving from {from} to {to}. Your passkeys for {from} will not work there.",
+            site = &site.name,
+            from = from.as_str(),
+            to = to.as_str(),
+        ),
+        t!("Before the move, make sure that you know your password, and that you have recovery codes:"),
+        site.link("/settings/two-factor"),
+        t!("After the move, log in with them and add a passkey again."),
     );
-    (format!("Your passkeys: {} is moving", site.name), body)
+    (subject, body)
 }

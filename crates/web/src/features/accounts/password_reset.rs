@@ -19,30 +19,31 @@ use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::values::{MAX_RUNNING_RESETS, NewPassword};
 use tidings_domain::{Error, Refusal};
+use tidings_language::{Message, m, t};
 use tokio::sync::Semaphore;
 
-const HEADING: &str = "Reset your password";
+static HEADING: &Message = m!("Reset your password");
 
 /// GET /reset-password.
 pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let username = Field::new("username", "Username").with("autocomplete", "username");
+    let username = Field::new("username", t!("Username")).with("autocomplete", "username");
     let email =
-        Field::new("email", "E-mail address").with("inputmode", "email").with("autocomplete", "email");
+        Field::new("email", t!("E-mail address")).with("inputmode", "email").with("autocomplete", "email");
     let content = html! {
-        h1 { (HEADING) }
+        h1 { (HEADING.text()) }
         @if app.mailer.is_some() {
-            p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
+            p { (t!("We will send a link to the e-mail address in your profile. It works once, within an hour.")) }
             form.form.narrow method="post" action="/reset-password" {
                 (username.required().exact().input())
                 (email.required().exact().input())
-                button.button { "Send the link" }
+                button.button { (t!("Send the link")) }
             }
         } @else {
-            p.notice { "This site can't send mail. Ask " (helper(&frame)) " for a new password." }
+            p.notice { (t!("This site can't send mail. Ask {helper} for a new password.", helper = helper(&frame))) }
         }
     };
-    Ok(frame.page(HEADING, &content))
+    Ok(frame.page(HEADING.text(), &content))
 }
 
 /// POST /reset-password: username, email.
@@ -55,37 +56,43 @@ pub async fn request(
     send_reset_link(&app, fields.read()?, address).await?;
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
-        h1 { "Check your mail" }
+        h1 { (t!("Check your mail")) }
         p.notice role="status" {
-            "If there is an account with this username and address, a link is on its way. \
-             It works once, within an hour."
+            (t!("If there is an account with this username and address, a link is on its way. \
+                 It works once, within an hour."))
         }
-        p { "No mail? The account may have another address, or none. Then ask " (helper(&frame)) " for a new password." }
+        p {
+            (t!("No mail? The account may have another address, or none. Then ask {helper} for a new password.",
+                helper = helper(&frame)))
+        }
     };
-    Ok(frame.page(HEADING, &content))
+    Ok(frame.page(HEADING.text(), &content))
 }
 
 /// The person to ask for help.
 fn helper(frame: &Frame<'_>) -> Markup {
     let contact = &frame.site().contact;
     html! {
-        @if contact.is_empty() { "one of the " a href="/moderators" { "administrators" } }
+        @if contact.is_empty() {
+            (t!("one of the {administrators}", administrators = html! { a href="/moderators" { (t!("administrators")) } }))
+        }
         @else { a href=(contact_link(contact)) { (contact) } }
     }
 }
 
 fn password_form(frame: &Frame<'_>, username: &str) -> Markup {
+    let heading = t!("Set a new password");
     let content = html! {
-        h1 { "Set a new password" }
+        h1 { (heading) }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
             // Tells a password manager whose password it is.
             input type="text" name="username" value=(username) autocomplete="username" hidden;
             (new_password_field("").required().password())
-            button.button { "Set password" }
+            button.button { (t!("Set password")) }
         }
     };
-    frame.page("Set a new password", &content)
+    frame.page(heading, &content)
 }
 
 /// GET /reset-password/:token.
@@ -108,11 +115,11 @@ pub async fn set_password(
     let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
     password_reset::set_new_password(&app.site, app.now(), &token, &password).await?;
     let content = html! {
-        h1 { "Your password has been changed" }
-        p.notice role="status" { "You have been logged out everywhere." }
-        p { a.action href="/login" { "Log in" } }
+        h1 { (t!("Your password has been changed")) }
+        p.notice role="status" { (t!("You have been logged out everywhere.")) }
+        p { a.action href="/login" { (t!("Log in")) } }
     };
-    Ok(Frame::anonymous(&app, &here).await.page(HEADING, &content))
+    Ok(Frame::anonymous(&app, &here).await.page(HEADING.text(), &content))
 }
 
 /// Sends the link if a user with this name has this address. All of that happens after the
@@ -150,11 +157,15 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
     let brand = app.brand().await;
     let site = &brand.site;
     let link = site.link(&format!("/reset-password/{}", mail.token));
-    let subject = format!("Set a new password for {}", site.name);
+    let subject = t!("Set a new password for {site}", site = &site.name).to_string();
     let body = format!(
-        "Hello {},\n\nTo set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
-         If you did not request this, ignore this message. Your password has not changed.\n",
-        mail.username, site.name
+        "{}\n\n{}\n\n{link}\n\n{}\n",
+        t!("Hello {username},", username = &mail.username),
+        t!(
+            "To set a new password for your account at {site}, open this link within an hour:",
+            site = &site.name
+        ),
+        t!("If you did not request this, ignore this message. Your password has not changed."),
     );
     if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
         tracing::error!(username = mail.username, %error, "password reset mail not sent");

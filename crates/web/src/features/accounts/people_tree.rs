@@ -4,15 +4,15 @@ use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
-use crate::markup::parts::{DELETED_USER, age, empty_but, no_more, paging};
+use crate::markup::parts::{age, deleted_user, empty_but, no_more, paging};
 use crate::request::path::{AtName, ListPath, PathOf, Start};
 use maud::{Markup, html};
 use serde::Deserialize;
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
 use tidings_domain::values::TREE_PAGE;
-use tidings_domain::values::words::counted;
+use tidings_language::{Message, m, n, t};
 
-const HEADING: &str = "Who invited whom";
+static HEADING: &Message = m!("Who invited whom");
 
 /// People with those whom they invited below them.
 fn branches(frame: &Frame<'_>, people: &[Branch]) -> Markup {
@@ -26,15 +26,15 @@ fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
     html! {
         @match &person.username {
             Some(username) => a href=(profile_address(username, "")) { (username) },
-            None => (DELETED_USER),
+            None => (deleted_user()),
         }
-        " " span.hint { "joined " (age(frame, person.since)) }
+        " " span.hint { (t!("joined {time}", time = age(frame, person.since))) }
         @if !person.branches.is_empty() { (branches(frame, &person.branches)) }
         @if hidden > 0 {
             @let others = if person.branches.is_empty() {
-                format!("invited {}", counted(hidden, "person", "people"))
+                n!(hidden, "invited {count} person", "invited {count} people")
             } else {
-                format!("and {} more", counted(hidden, "person", "people"))
+                n!(hidden, "and {count} person more", "and {count} people more")
             };
             p.hint {
                 @match &person.username {
@@ -49,7 +49,7 @@ fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
 /// The people of a page, and the links to the pages before and after it.
 fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> Markup {
     html! {
-        @if page.branches.is_empty() { (no_more("people", address)) }
+        @if page.branches.is_empty() { (no_more(t!("No more people."), address)) }
         (branches(frame, &page.branches))
         (paging(&|start| format!("{address}/{start}"), start, (TREE_PAGE, TREE_PAGE), page.total))
     }
@@ -57,15 +57,15 @@ fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> 
 
 fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
     let content = html! {
-        h1 { (HEADING) }
-        p.hint { "Each member stands below the one who invited them." }
+        h1 { (HEADING.text()) }
+        p.hint { (t!("Each member stands below the one who invited them.")) }
         @if page.total == 0 {
-            (empty_but("Nobody has invited anyone yet.", ("/settings/invitations", "Invite someone")))
+            (empty_but(t!("Nobody has invited anyone yet."), ("/settings/invitations", t!("Invite someone"))))
         } @else {
             (people(frame, page, ("/people/tree", start)))
         }
     };
-    frame.page(HEADING, &content)
+    frame.page(HEADING.text(), &content)
 }
 
 /// GET /people/tree and /people/tree/:start.
@@ -94,21 +94,24 @@ pub async fn branch(
     let BranchPage { username, inviter, page } = tree::branch(&mut visit, &name, start).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Invited by " a href=(profile_address(&username, "")) { (username) } }
+        h1 {
+            (t!("Invited by {username}", username = html! { a href=(profile_address(&username, "")) { (username) } }))
+        }
         @if let Some(inviter) = inviter {
             p.hint {
-                (username) " was invited by " a href=(profile_address(&inviter, "/invited")) { (inviter) } "."
+                (t!("{username} was invited by {inviter}.", username = &username,
+                    inviter = html! { a href=(profile_address(&inviter, "/invited")) { (inviter) } }))
             }
         }
         @if page.total == 0 {
-            (empty_but("Nobody yet.", ("/people/tree", "See who invited whom")))
+            (empty_but(t!("Nobody yet."), ("/people/tree", t!("See who invited whom"))))
         } @else {
-            p.hint { (counted(page.total, "person", "people")) }
+            p.hint { (n!(page.total, "{count} person", "{count} people")) }
             (people(&frame, &page, (&profile_address(&username, "/invited"), start)))
-            p { a.action href="/people/tree" { (HEADING) } }
+            p { a.action href="/people/tree" { (HEADING.text()) } }
         }
     };
-    Ok(frame.page(&format!("Invited by {username}"), &content))
+    Ok(frame.page(&t!("Invited by {username}", username = &username).to_string(), &content))
 }
 
 /// Rejects methods other than GET at the address of somebody's tree.

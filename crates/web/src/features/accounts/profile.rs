@@ -20,7 +20,7 @@ use crate::markup::moderation_tools::is_moderator;
 use crate::markup::notices::Notice;
 use crate::markup::page::Page;
 use crate::markup::parts::{age, empty_but, empty_page, number, search_within, tab};
-use crate::markup::withheld::{insider_notice, insider_words, show_link, unlisted_note};
+use crate::markup::withheld::{Kind, insider_notice, insider_words, show_link, unlisted_note};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
@@ -39,18 +39,21 @@ use tidings_domain::comments::lists::{self as comment_lists, UserComments};
 use tidings_domain::news::lists::{self as news_lists, NewsPage};
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{Thing, Window};
+use tidings_language::{Phrase, m, n, t};
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
 
 /// The text instead of the posts of somebody who has none.
 fn no_posts(frame: &Frame<'_>, is_own: bool) -> Markup {
-    let step =
-        if is_own { ("/home", "Write your first post") } else { ("/everyone", "See everyone’s posts") };
-    let later = frame.here.parameter("before").map(|_| ("posts", frame.here.path()));
-    empty_page(later, "No posts here.", step)
+    let step = if is_own {
+        ("/home", t!("Write your first post"))
+    } else {
+        ("/everyone", t!("See everyone’s posts"))
+    };
+    let later = frame.here.parameter("before").map(|_| (t!("No more posts."), frame.here.path()));
+    empty_page(later, t!("No posts here."), step)
 }
 
 /// The entries on a view of a profile.
@@ -67,12 +70,12 @@ enum View {
 }
 
 impl View {
-    const fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
-            Self::Stories => "Stories",
-            Self::Comments => "Comments",
-            Self::Posts => "Posts",
-            Self::About => "About",
+            Self::Stories => t!("Stories"),
+            Self::Comments => t!("Comments"),
+            Self::Posts => t!("Posts"),
+            Self::About => t!("profile" => "About"),
         }
     }
 
@@ -125,12 +128,17 @@ impl ProfilePage<'_> {
             (self.entries(frame, is_own))
             @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && self.has_form {
-                h2 { "Your profile" }
+                h2 { (t!("Your profile")) }
                 (profile_editor(frame, user))
             }
         };
         let description = if user.about.is_empty() || user.withheld.is_some() {
-            format!("Stories and comments by {} on {}.", user.username, frame.site().name)
+            t!(
+                "Stories and comments by {username} on {site}.",
+                username = &user.username,
+                site = &frame.site().name
+            )
+            .to_string()
         } else {
             shortened(&user.about)
         };
@@ -153,15 +161,16 @@ impl ProfilePage<'_> {
                 div {
                     h1 { @if has_full_name { (user.fullname) } @else { (user.username) } }
                     p.handle {
-                        "@" (user.username) " · " (number(user.karma)) " karma · joined " (age(frame, user.ctime))
+                        "@" (user.username) " · " (t!("{karma} karma", karma = user.karma))
+                        " · " (t!("joined {time}", time = age(frame, user.ctime)))
                         @if self.has_posts {
-                            " · " a href=(profile_address(&user.username, "/followers")) { (number(self.profile.followers)) } " followers"
-                            " · " a href=(profile_address(&user.username, "/followings")) { (number(self.profile.followings)) } " following"
+                            " · " (self.followers())
+                            " · " (t!("{number} following", number = self.link("/followings", self.profile.followings)))
                         }
                     }
                 }
                 @if is_own {
-                    a.action href="/settings" { "Settings" }
+                    a.action href="/settings" { (t!("Settings")) }
                 } @else if self.has_posts {
                     (follow_button(frame, &person, &profile_address(&user.username, ""), false))
                 }
@@ -170,18 +179,29 @@ impl ProfilePage<'_> {
         }
     }
 
+    /// The number of followers, which leads to them.
+    fn followers(&self) -> Phrase<'static> {
+        let followers = self.profile.followers;
+        n!(followers, "{number} followers", "{number} followers", number = self.link("/followers", followers))
+    }
+
+    /// A number that leads to the people below the profile.
+    fn link(&self, list: &str, people: u64) -> Markup {
+        html! { a href=(profile_address(&self.profile.user.username, list)) { (number(people)) } }
+    }
+
     /// The menu beside the name.
     fn menu(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
         let user = &self.profile.user;
         html! {
             details.menu {
-                summary aria-label={ "More about " (user.username) } { "…" }
+                summary aria-label=(t!("More about {username}", username = &user.username)) { "…" }
                 div {
                     @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
                     @if frame.viewer.is_some() && !is_own {
-                        a.action href=(flag_address(&Thing::User(user.username.as_str().into()))) rel="nofollow" { "Flag" }
+                        a.action href=(flag_address(&Thing::User(user.username.as_str().into()))) rel="nofollow" { (t!("button" => "Flag")) }
                     }
-                    (search_within(frame, &format!("Search what {} wrote", user.username), ("all", &format!("by:{}", user.username))))
+                    (search_within(frame, &t!("Search what {username} wrote", username = &user.username).to_string(), ("all", &format!("by:{}", user.username))))
                 }
             }
         }
@@ -191,7 +211,7 @@ impl ProfilePage<'_> {
     fn tabs(&self, frame: &Frame<'_>) -> Markup {
         let views = View::iter().filter(|view| self.has_posts || *view != View::Posts);
         html! {
-            nav.tabs aria-label={ "What " (self.profile.user.username) " did" } {
+            nav.tabs aria-label=(t!("What {username} did", username = &self.profile.user.username)) {
                 ul {
                     @for view in views {
                         @let address = format!("{}?show={}", frame.here.path(), <&str>::from(view));
@@ -215,16 +235,16 @@ impl ProfilePage<'_> {
         html! {
             @match self.shown {
                 Shown::Stories(page) => {
-                    @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No stories here yet.", ("/submit", "Submit a story"))) }
+                    @if page.lines.is_empty() && page.unlisted == 0 { (empty_but(t!("No stories here yet."), ("/submit", t!("Submit a story")))) }
                     (news_list(frame, &page.lines, 0))
-                    (unlisted_note(frame, page.unlisted, ("story", "stories")))
-                    (all(self.profile.posted, "usernews", "All stories"))
+                    (unlisted_note(frame, page.unlisted, Kind::Story))
+                    (all(self.profile.posted, "usernews", t!("All stories")))
                 }
                 Shown::Comments(page) => {
-                    @if page.comments.is_empty() && page.unlisted == 0 { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
+                    @if page.comments.is_empty() && page.unlisted == 0 { (empty_but(t!("No comments here yet."), ("/latest/0", t!("Find a story to discuss")))) }
                     (comments_with_news(frame, &page.comments))
-                    (unlisted_note(frame, page.unlisted, ("comment", "comments")))
-                    (all(self.profile.comments, "usercomments", "All comments"))
+                    (unlisted_note(frame, page.unlisted, Kind::Comment))
+                    (all(self.profile.comments, "usercomments", t!("All comments")))
                 }
                 Shown::Posts(tweets) => {
                     @if tweets.lines.is_empty() && tweets.unlisted == 0 { (no_posts(frame, is_own)) }
@@ -233,9 +253,9 @@ impl ProfilePage<'_> {
                 }
                 Shown::About => {
                     @if user.about.is_empty() && is_own {
-                        (empty_but("You haven’t said anything about yourself.", ("/settings", "Write something")))
+                        (empty_but(t!("You haven’t said anything about yourself."), ("/settings", t!("Write something"))))
                     } @else if user.about.is_empty() {
-                        p.empty { "Nothing here yet." }
+                        p.empty { (t!("Nothing here yet.")) }
                     } @else {
                         (about(frame, user, self.reader))
                     }
@@ -251,14 +271,17 @@ impl ProfilePage<'_> {
             dl.facts {
                 @if is_own {
                     div {
-                        dt { "your lists" }
-                        dd { a href="/saved" { "saved stories" } ", " a href="/upvoted" { "stories you voted up" } ", " a href="/hidden/0" { "hidden stories" } }
+                        dt { (t!("your lists")) }
+                        dd {
+                            a href="/saved" { (t!("saved stories")) } ", " a href="/upvoted" { (t!("stories you voted up")) } ", "
+                            a href="/hidden/0" { (t!("hidden stories")) }
+                        }
                     }
                 }
                 (self.invitations())
                 @match user.given_role() {
-                    Role::Administrator => div { dt { "role" } dd { "administrator" } },
-                    Role::Moderator => div { dt { "role" } dd { "moderator" } },
+                    Role::Administrator => div { dt { (t!("role")) } dd { (t!("administrator")) } },
+                    Role::Moderator => div { dt { (t!("role")) } dd { (t!("moderator")) } },
                     Role::Member => {}
                 }
             }
@@ -270,12 +293,12 @@ impl ProfilePage<'_> {
         let ProfileFacts { user, inviter, invited, .. } = &**self.profile;
         html! {
             @if let Some(inviter) = inviter {
-                div { dt { "invited by" } dd { a href=(profile_address(inviter, "")) { (inviter) } } }
+                div { dt { (t!("invited by")) } dd { a href=(profile_address(inviter, "")) { (inviter) } } }
             }
             @if *invited > 0 {
                 div {
-                    dt { "invited" }
-                    dd { a href=(profile_address(&user.username, "/invited")) { (counted(*invited, "person", "people")) } }
+                    dt { (t!("invited")) }
+                    dd { a href=(profile_address(&user.username, "/invited")) { (n!(*invited, "{count} person", "{count} people")) } }
                 }
             }
         }
@@ -290,7 +313,7 @@ fn banned_page(frame: &Frame<'_>, username: &str) -> Markup {
             (PreEscaped(identicon(username, AVATAR)))
             div { h1 { (username) } }
         }
-        p.gone { "This account is banned." }
+        p.gone { (t!("This account is banned.")) }
     };
     let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
     frame.page_with(username, &head, &content)
@@ -361,7 +384,7 @@ async fn show(
 ) -> Result<Markup, RequestError> {
     let query: PageQuery = fields.read()?;
     let asked: Option<View> =
-        fields.parsed_optional("show", "it must be stories, comments, posts or about")?;
+        fields.parsed_optional("show", m!("it must be stories, comments, posts or about"))?;
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = profiles::profile(&mut visit, name).await?;
     let has_posts = app.site.rules.features.timelines;

@@ -4,7 +4,7 @@
 use super::form::{Registration, welcome_token};
 use super::mails;
 use crate::App;
-use crate::error::{RequestError, sentence};
+use crate::error::{RequestError, refusals};
 use crate::features::sessions::connection::provider_name;
 use crate::features::sessions::login::{WantedPage, credentials_page, enter};
 use crate::markup::addresses::profile_address;
@@ -17,64 +17,70 @@ use crate::request::description::values;
 use crate::request::form::{Fields, Form, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::IsLocal;
+use crate::route::LoginReason;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
 use tidings_domain::accounts::single_sign_on::ProviderLogin;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
-use tidings_domain::values::words::{counted, every, grouped};
 use tidings_domain::values::{
     Email, InvitationCode, MAX_APPLICATION, PASSWORD_MIN, Restriction, STAFF_PASSWORD_MIN, SignupMode,
     USERNAME_MAX, USERNAME_MIN, Username, WelcomeToken,
 };
-
-const HEADING: &str = "Sign up";
+use tidings_language::spans::every;
+use tidings_language::{n, t};
 
 /// The ways to sign up, in sentences.
 pub fn ways_in(frame: &Frame<'_>) -> String {
     let rules = frame.rules;
     if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
-        return sentence(&stopped.signups_stopped());
+        return refusals::signups_stopped(stopped).to_string();
     }
     let who = match frame.accounts().signup {
-        SignupMode::Open => "Anyone can sign up",
-        SignupMode::Invite => "People can sign up if a member invites them",
-        SignupMode::Apply => {
-            "People can sign up if a member invites them, or apply and wait for a moderator to accept them"
-        }
-        SignupMode::Closed => return "Nobody can sign up at the moment.".to_owned(),
+        SignupMode::Open => t!("Anyone can sign up."),
+        SignupMode::Invite => t!("People can sign up if a member invites them."),
+        SignupMode::Apply => t!(
+            "People can sign up if a member invites them, or apply and wait for a moderator to accept them."
+        ),
+        SignupMode::Closed => return t!("Nobody can sign up at the moment.").to_owned(),
     };
-    let each = match rules.limits.account_creation_seconds {
-        0 => String::new(),
-        seconds => format!(" Each network address can create one account {}.", every(seconds)),
-    };
-    let a_day = match rules.limits.signups_per_network {
-        0 => String::new(),
-        most => format!(" Each network can create {} a day.", counted(most, "account", "accounts")),
-    };
-    let confirm = if rules.accounts.confirm_email {
-        " New members can write once they have confirmed their e-mail address."
-    } else {
-        ""
-    };
-    format!("{who}.{each}{a_day}{confirm}")
+    let mut ways = vec![who.to_owned()];
+    let seconds = rules.limits.account_creation_seconds;
+    if seconds > 0 {
+        ways.push(
+            t!("Each network address can create one account {every}.", every = every(seconds)).to_string(),
+        );
+    }
+    let most = rules.limits.signups_per_network;
+    if most > 0 {
+        let limit = n!(
+            most,
+            "Each network can create {count} account a day.",
+            "Each network can create {count} accounts a day."
+        );
+        ways.push(limit.to_string());
+    }
+    if rules.accounts.confirm_email {
+        ways.push(t!("New members can write once they have confirmed their e-mail address.").to_owned());
+    }
+    ways.join(" ")
 }
 
 /// That somebody can read without an account, where that is so.
-fn still_read(frame: &Frame<'_>) -> &'static str {
-    if frame.is_shut() { "" } else { " You can still read everything here." }
+fn still_read(frame: &Frame<'_>) -> Markup {
+    html! { @if !frame.is_shut() { " " (t!("You can still read everything here.")) } }
 }
 
 /// The notice that moderators have stopped sign-ups, where somebody wants to sign up.
 fn stopped_notice(frame: &Frame<'_>, stopped: &Restriction, is_invited: bool) -> Markup {
     html! {
         p.notice role="status" {
-            (sentence(&stopped.signups_stopped())) (still_read(frame))
-            @if is_invited { " Your invitation can be used afterwards, until it expires." }
+            (refusals::signups_stopped(stopped)) (still_read(frame))
+            @if is_invited { " " (t!("Your invitation can be used afterwards, until it expires.")) }
         }
     }
 }
@@ -122,54 +128,62 @@ impl RegisterPage<'_> {
         // The first administrator is let in always.
         let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.accounts().signup };
         let stopped = frame.brand.signups_stopped(frame.now).filter(|_| !self.facts.is_administrator);
+        let heading = t!("Sign up");
         let content = html! {
-            h1 { (HEADING) }
+            h1 { (heading) }
             @if self.person.is_some() {
-                p { "You are logged in with " (provider_name(frame)) ". Choose your username on " (frame.site().name) "." }
+                p {
+                    (t!("You are logged in with {provider}. Choose your username on {site}.",
+                        provider = provider_name(frame), site = &frame.site().name))
+                }
             }
-            (self.wanted.notice(HEADING))
+            (self.wanted.notice(LoginReason::sign_up))
             @if let Some(stopped) = stopped {
                 (self.invited())
                 (stopped_notice(frame, stopped, self.facts.inviter.is_some()))
             } @else if mode == SignupMode::Closed {
-                p.notice { "Sign-up is closed." (still_read(frame)) }
+                p.notice { (t!("Sign-up is closed.")) (still_read(frame)) }
             } @else {
                 (self.invited())
                 (self.form(frame, mode))
             }
+            @let log_in = html! { a href=(self.wanted.login_address()) { (t!("Log in")) } };
             @if self.person.is_some() && !frame.rules.oidc.only {
-                p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } " and connect it in your settings." }
+                p { (t!("Already have an account? {log_in} and connect it in your settings.", log_in)) }
             } @else if self.person.is_none() {
-                p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
+                p { (t!("Already have an account? {log_in}", log_in)) }
             }
         };
-        frame.page(HEADING, &content)
+        frame.page(heading, &content)
     }
 
     fn invited(&self) -> Markup {
         html! {
             @if let Some(inviter) = &self.facts.inviter {
-                p.notice { a href=(profile_address(inviter, "")) { (inviter) } " invites you." }
+                @let inviter = html! { a href=(profile_address(inviter, "")) { (inviter) } };
+                p.notice { (t!("{inviter} invites you.", inviter)) }
             }
             @if self.facts.is_administrator {
-                p.notice { "This account will be the site’s administrator." }
+                p.notice { (t!("This account will be the site’s administrator.")) }
             }
         }
     }
 
     fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
         let proposed = self.person.map_or("", |person| &person.username);
-        let username = Field::new("username", "Username").value(proposed);
+        let username = Field::new("username", t!("Username")).value(proposed);
         let username = username.with("autocomplete", "username").required().exact().rule(html! {
-            (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
+            (t!("{least} to {most} letters (a-z), digits, _ and -. Start with a letter.",
+                least = USERNAME_MIN, most = USERNAME_MAX))
         });
-        let password = Field::new("password", "Password").with("autocomplete", "new-password").required();
+        let password = Field::new("password", t!("Password")).with("autocomplete", "new-password").required();
         let least = if self.facts.is_administrator { STAFF_PASSWORD_MIN } else { PASSWORD_MIN };
-        let password = password.rule(html! { "At least " (least) " characters." });
+        let password = password
+            .rule(html! { (n!(least, "At least {count} character.", "At least {count} characters.")) });
         let is_invited = self.facts.inviter.is_some();
         let applies = mode == SignupMode::Apply && !is_invited;
         let confirms = frame.rules.accounts.confirm_email && !self.facts.is_administrator;
-        let button = if applies { "Apply" } else { HEADING };
+        let button = if applies { t!("membership" => "Apply") } else { t!("Sign up") };
         html! {
             form.form.narrow method="post" action="/register" {
                 (self.wanted.fields())
@@ -183,7 +197,10 @@ impl RegisterPage<'_> {
                     None => (password.password()),
                 }
                 @if let Some(email) = self.person.and_then(|person| person.email.as_ref()) {
-                    p.hint { "Your e-mail address is " (email) ", as " (provider_name(frame)) " knows it." }
+                    p.hint {
+                        (t!("Your e-mail address is {email}, as {provider} knows it.",
+                            email = email.as_str(), provider = provider_name(frame)))
+                    }
                 } @else if confirms || applies || self.has_mail {
                     (email_field(confirms, applies))
                 }
@@ -204,15 +221,15 @@ impl RegisterPage<'_> {
             return html! {};
         }
         let hint = match mode {
-            SignupMode::Invite => html! {
-                "You need an invitation from a member to sign up. Paste the link or the code you were sent."
-            },
-            SignupMode::Apply => html! { "Only if a member has invited you." },
-            SignupMode::Open | SignupMode::Closed => html! {
-                "Optional. You don’t need an invitation to sign up."
-            },
+            SignupMode::Invite => {
+                t!(
+                    "You need an invitation from a member to sign up. Paste the link or the code you were sent."
+                )
+            }
+            SignupMode::Apply => t!("Only if a member has invited you."),
+            SignupMode::Open | SignupMode::Closed => t!("Optional. You don’t need an invitation to sign up."),
         };
-        let mut field = Field::new("invitation", "Invitation").value(typed).hint(hint).exact();
+        let mut field = Field::new("invitation", t!("Invitation")).value(typed).hint(hint.render()).exact();
         field = field.with("autocomplete", "off");
         if mode == SignupMode::Invite {
             field = field.required();
@@ -220,7 +237,7 @@ impl RegisterPage<'_> {
         html! {
             @if self.facts.is_invitation_invalid {
                 p.alert role="alert" {
-                    "This invitation is no longer valid. It was used or withdrawn, or it has expired."
+                    (t!("This invitation is no longer valid. It was used or withdrawn, or it has expired."))
                 }
             }
             (field.input())
@@ -228,16 +245,15 @@ impl RegisterPage<'_> {
     }
 }
 
-/// Why somebody may enter an e-mail address who need not.
-pub const WHY_EMAIL: &str = "To reset your password; never shown.";
-
 fn email_field(is_required: bool, applies: bool) -> Markup {
-    let hint = html! {
-        @if is_required { "Never shown. You can write here once you open the link we mail you." }
-        @else if applies { "Optional, never shown. We'll use it to answer your application." }
-        @else { "Optional. " (WHY_EMAIL) }
+    let hint = if is_required {
+        t!("Never shown. You can write here once you open the link we mail you.")
+    } else if applies {
+        t!("Optional, never shown. We'll use it to answer your application.")
+    } else {
+        t!("Optional. To reset your password; never shown.")
     };
-    let field = Field::new("email", "E-mail address").hint(hint);
+    let field = Field::new("email", t!("E-mail address")).hint(hint.render());
     let field = field.with("inputmode", "email").with("autocomplete", "email").exact();
     if is_required { field.required().input() } else { field.input() }
 }
@@ -252,11 +268,11 @@ fn question(frame: &Frame<'_>) -> Markup {
 
 fn application_field() -> Markup {
     let hint = html! {
-        "A moderator reads it and decides. Only moderators see it. Up to "
-        (grouped(MAX_APPLICATION as u64)) " characters."
+        (t!("A moderator reads it and decides. Only moderators see it.")) " "
+        (n!(MAX_APPLICATION, "Up to {count} character.", "Up to {count} characters."))
     };
     // A good invitation may take its place, so browsers do not demand it.
-    Field::new("application", "Why would you like to join?").hint(hint).text_area()
+    Field::new("application", t!("Why would you like to join?")).hint(hint).text_area()
 }
 
 /// The page for somebody whom the provider knows.
@@ -326,19 +342,20 @@ pub async fn again(
 
 /// The answer to an application.
 fn applied_page(frame: &Frame<'_>) -> Markup {
+    let heading = t!("Your application");
     let content = html! {
-        h1 { "Your application" }
+        h1 { (heading) }
         div.prose {
-            p.notice role="status" { "Your application has been sent to the moderators." }
+            p.notice role="status" { (t!("Your application has been sent to the moderators.")) }
             p {
-                "Once one of them accepts it, you can log in with the username and password you chose. If \
-                 you entered an e-mail address, we'll write to you. Otherwise, try to log in from time to \
-                 time: the page will tell you what they decided."
+                (t!("Once one of them accepts it, you can log in with the username and password you chose. If \
+                     you entered an e-mail address, we'll write to you. Otherwise, try to log in from time to \
+                     time: the page will tell you what they decided."))
             }
         }
-        p { a.action href="/" { "Go to the front page" } }
+        p { a.action href="/" { (t!("Go to the front page")) } }
     };
-    frame.page("Your application", &content)
+    frame.page(heading, &content)
 }
 
 /// The person of the ticket of a form, if it has one.

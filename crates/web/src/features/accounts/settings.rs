@@ -3,7 +3,6 @@
 
 use super::confirm_email::{reminder, state_of_mail};
 use super::form::{profile_change, whole_profile_change};
-use super::register::WHY_EMAIL;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::connection::{proof, provider_name};
@@ -25,7 +24,7 @@ use crate::request::viewer::SignedFields;
 use axum::Json;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::accounts::account::{self, ProfileChange};
 use tidings_domain::accounts::session_store::Session;
 use tidings_domain::accounts::users::User;
@@ -33,23 +32,24 @@ use tidings_domain::values::{
     Choice, CommentOrder, Digest, MAX_FULL_NAME, PASSWORD_MIN, Preferences, STAFF_PASSWORD_MIN, Shortcuts,
     TextSize, Theme,
 };
+use tidings_language::{Message, Phrase, m, n, t};
 
 /// The form of earlier versions.
 pub(super) fn profile_editor(frame: &Frame<'_>, user: &User) -> Markup {
     let password =
-        new_password_field("Leave empty to keep your password. A new one ends all your other sessions.");
+        new_password_field(t!("Leave empty to keep your password. A new one ends all your other sessions."));
     html! {
         form.form method="post" action="/profile" {
             (frame.signed_fields())
             (frame.form_page())
-            (Field::new("about", "About you").value(&user.about).text_area())
+            (Field::new("about", t!("About you")).value(&user.about).text_area())
             div.group role="group" aria-labelledby="credentials" {
-                h2 #credentials { "E-mail address and password" }
+                h2 #credentials { (t!("E-mail address and password")) }
                 (email_field(frame, user.typed_email()))
                 (password.password())
-                (current_password_field(frame, "Needed only to change your e-mail address or your password."))
+                (current_password_field(frame, t!("Needed only to change your e-mail address or your password.")))
             }
-            button.button { "Save" }
+            button.button { (t!("Save")) }
         }
     }
 }
@@ -60,19 +60,19 @@ pub fn email_request(frame: &Frame<'_>) -> Markup {
     html! {
         @if asked.is_some_and(|viewer| !viewer.unconfirmed || !frame.rules.accounts.confirm_email) {
             section.notice aria-labelledby="email-heading" {
-                h2 #email-heading { "Do you want to add an e-mail address?" }
+                h2 #email-heading { (t!("Do you want to add an e-mail address?")) }
                 form.form.narrow method="post" action=(MAIL_SETTINGS) {
                     (frame.signed_fields())
                     input type="hidden" name="next" value="/welcome";
-                    (Field::new("email", "E-mail address").hint(html! { (WHY_EMAIL) }).with("inputmode", "email")
+                    (Field::new("email", t!("E-mail address")).hint(html! { (t!("To reset your password; never shown.")) }).with("inputmode", "email")
                         .with("autocomplete", "email").required().exact().input())
                     (current_password_field(frame, ""))
-                    button.button { "Add the address" }
+                    button.button { (t!("Add the address")) }
                 }
                 form method="post" action=(MAIL_SETTINGS) {
                     (frame.signed_fields())
                     input type="hidden" name="next" value="/welcome";
-                    button.button.quiet.small name="no_email" value="1" { "Don't ask again" }
+                    button.button.quiet.small name="no_email" value="1" { (t!("Don't ask again")) }
                 }
             }
         }
@@ -80,27 +80,35 @@ pub fn email_request(frame: &Frame<'_>) -> Markup {
 }
 
 pub(super) fn email_field(frame: &Frame<'_>, email: &str) -> Markup {
-    let hint = html! {
-        "Never shown. Used to send you mail"
-        @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
-        "."
+    let hint = if frame.settings.gravatars {
+        t!(
+            "Never shown. Used to send you mail and to get your picture from gravatar.com, which reveals a hash of it."
+        )
+    } else {
+        t!("Never shown. Used to send you mail.")
     };
-    let email = Field::new("email", "E-mail address").value(email).hint(hint);
+    let email = Field::new("email", t!("E-mail address")).value(email).hint(hint.render());
     email.with("inputmode", "email").with("autocomplete", "email").exact().input()
 }
 
 /// The field for a new password. The hint begins with how long it must be.
 pub(super) fn new_password_field(hint: &str) -> Field<'static> {
-    let field = Field::new("password", "New password").with("autocomplete", "new-password");
+    let field = Field::new("password", t!("New password")).with("autocomplete", "new-password");
     field.hint(html! {
-        "At least " (PASSWORD_MIN) " characters, or " (STAFF_PASSWORD_MIN)
-        " for moderators and administrators." @if !hint.is_empty() { " " (hint) }
+        (n!(
+            PASSWORD_MIN,
+            "At least {count} character, or {staff} for moderators and administrators.",
+            "At least {count} characters, or {staff} for moderators and administrators.",
+            staff = STAFF_PASSWORD_MIN,
+        ))
+        @if !hint.is_empty() { " " (hint) }
     })
 }
 
 /// The field for the current password; without a hint, it is required.
 pub(super) fn current_password_field(frame: &Frame<'_>, hint: &str) -> Markup {
-    let field = Field::new("current_password", "Current password").with("autocomplete", "current-password");
+    let field =
+        Field::new("current_password", t!("Current password")).with("autocomplete", "current-password");
     proof(frame, if hint.is_empty() { field.required() } else { field.hint(html! { (hint) }) })
 }
 
@@ -147,17 +155,27 @@ enum Tab {
 }
 
 impl Tab {
-    const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Profile, SETTINGS, "Profile"),
-        (Self::Reading, READING_SETTINGS, "Reading"),
-        (Self::Mail, MAIL_SETTINGS, "Mail"),
-        (Self::Account, ACCOUNT_SETTINGS, "Account"),
+    const ALL: [(Self, &'static str, &'static Message); 4] = [
+        (Self::Profile, SETTINGS, m!("tab" => "Profile")),
+        (Self::Reading, READING_SETTINGS, m!("tab" => "Reading")),
+        (Self::Mail, MAIL_SETTINGS, m!("tab" => "Mail")),
+        (Self::Account, ACCOUNT_SETTINGS, m!("tab" => "Account")),
     ];
 
-    /// The page with its address and its name, for a request to one of these addresses.
-    fn at(here: &LocalPath) -> (Self, &'static str, &'static str) {
-        let [profile, others @ ..] = Self::ALL;
-        others.into_iter().find(|(_, address, _)| *address == here.path()).unwrap_or(profile)
+    /// The page with its address, for a request to one of these addresses.
+    fn at(here: &LocalPath) -> (Self, &'static str) {
+        let [(profile, address, _), others @ ..] = Self::ALL;
+        let found = others.into_iter().find(|(_, address, _)| *address == here.path());
+        found.map_or((profile, address), |(page, address, _)| (page, address))
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Profile => t!("Profile settings"),
+            Self::Reading => t!("Reading settings"),
+            Self::Mail => t!("Mail settings"),
+            Self::Account => t!("Account settings"),
+        }
     }
 
     /// The fields that its form saves.
@@ -189,17 +207,17 @@ impl Tab {
 
 /// A page of settings with its form. `has_mail` says whether the site sends mail.
 fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
-    let (here, address, name) = Tab::at(frame.here);
+    let (here, address) = Tab::at(frame.here);
     let button = match here {
-        Tab::Account if user.has_password => "Change password",
-        Tab::Account => "Set password",
-        _ => "Save",
+        Tab::Account if user.has_password => t!("Change password"),
+        Tab::Account => t!("Set password"),
+        _ => t!("Save"),
     };
     let content = html! {
-        h1 { "Settings" }
-        nav.tabs aria-label="Settings" {
+        h1 { (t!("Settings")) }
+        nav.tabs aria-label=(t!("Settings")) {
             ul {
-                @for (page, address, name) in Tab::ALL { (tab(address, name, page == here)) }
+                @for (page, address, name) in Tab::ALL { (tab(address, name.text(), page == here)) }
             }
         }
         (reminder(frame))
@@ -217,29 +235,39 @@ fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
         }
         }
         @match here {
-            Tab::Profile => p { a.action href=(profile_address(&user.username, "")) { "Your profile" } },
+            Tab::Profile => p { a.action href=(profile_address(&user.username, "")) { (t!("Your profile")) } },
             Tab::Reading => {
-                h2 { "Muted and blocked" }
-                p { "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "." }
+                h2 { (t!("Muted and blocked")) }
+                p {
+                    (you_can(MUTES, t!("mute people, sites, topics and words, and block people")))
+                }
             }
             Tab::Mail => {}
             Tab::Account => (more_of_account(frame)),
         }
     };
-    frame.page(&format!("{name} settings"), &content)
+    frame.page(here.title(), &content)
+}
+
+/// The sentence about something else that a member can do, with its address.
+fn you_can(address: &str, act: impl Render) -> Phrase<'static> {
+    t!("You can {act}.", act = html! { a href=(address) { (act) } })
 }
 
 fn profile_fields(frame: &Frame<'_>, user: &User) -> Markup {
-    let hint = html! { "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters." };
-    let fullname = Field::new("fullname", "Full name").value(&user.fullname).hint(hint);
+    let hint = html! {
+        (t!("Shown next to your username.")) " "
+        (n!(MAX_FULL_NAME, "Optional, up to {count} character.", "Optional, up to {count} characters."))
+    };
+    let fullname = Field::new("fullname", t!("Full name")).value(&user.fullname).hint(hint);
     html! {
         (fullname.with("autocomplete", "name").input())
-        (Field::new("about", "About you").value(&user.about).text_area())
+        (Field::new("about", t!("About you")).value(&user.about).text_area())
         @if frame.rules.features.timelines {
-            (choice("tweet_news", user.tweet_news, "Show stories I submit in my followers' timelines"))
+            (choice("tweet_news", user.tweet_news, t!("Show stories I submit in my followers' timelines")))
         }
         @if frame.settings.gravatars {
-            (choice("gravatar", user.gravatar, "Show my picture from gravatar.com"))
+            (choice("gravatar", user.gravatar, t!("Show my picture from gravatar.com")))
         }
     }
 }
@@ -248,20 +276,20 @@ fn mail_fields(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
     let preferences = user.preferences;
     html! {
         (email_field(frame, user.typed_email()))
-        (current_password_field(frame, "Needed only to change your e-mail address."))
+        (current_password_field(frame, t!("Needed only to change your e-mail address.")))
         @if has_mail {
-            (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages from moderators"))
-            (select("digest", "Digest of the best stories", preferences.digest.name(), &[
-                (Digest::Off.name(), "Off"),
-                (Digest::Daily.name(), "Every day"),
-                (Digest::Weekly.name(), "Every week, on Monday"),
+            (choice("mail_replies", preferences.mail_replies, t!("Mail me replies, mentions and messages from moderators")))
+            (select("digest", t!("Digest of the best stories"), preferences.digest.name(), &[
+                (Digest::Off.name(), t!("digest" => "Off")),
+                (Digest::Daily.name(), t!("Every day")),
+                (Digest::Weekly.name(), t!("Every week, on Monday")),
             ]))
             p.hint {
-                "A digest has the best new stories in the topics you follow, or on the whole site if \
-                 you follow none, and stories by people you follow."
+                (t!("A digest has the best new stories in the topics you follow, or on the whole site if \
+                     you follow none, and stories by people you follow."))
             }
         } @else {
-            p.hint { "This site doesn't send mail." }
+            p.hint { (t!("This site doesn't send mail.")) }
         }
     }
 }
@@ -269,33 +297,33 @@ fn mail_fields(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
 fn password_fields(frame: &Frame<'_>) -> Markup {
     html! {
         (whose_password(frame))
-        (new_password_field("A new password ends all your other sessions.").required().password())
+        (new_password_field(t!("A new password ends all your other sessions.")).required().password())
         (current_password_field(frame, ""))
     }
 }
 
 fn reading_fields(preferences: Preferences) -> Markup {
     html! {
-        (select("theme", "Colours", preferences.theme.name(), &[
-            (Theme::Device.name(), "As on my device"),
-            (Theme::Light.name(), "Light"),
-            (Theme::Dark.name(), "Dark"),
+        (select("theme", t!("Colours"), preferences.theme.name(), &[
+            (Theme::Device.name(), t!("As on my device")),
+            (Theme::Light.name(), t!("colours" => "Light")),
+            (Theme::Dark.name(), t!("colours" => "Dark")),
         ]))
-        (select("text_size", "Text size", preferences.text_size.name(), &[
-            (TextSize::Normal.name(), "Normal"),
-            (TextSize::Large.name(), "Large"),
-            (TextSize::Larger.name(), "Larger"),
+        (select("text_size", t!("Text size"), preferences.text_size.name(), &[
+            (TextSize::Normal.name(), t!("text size" => "Normal")),
+            (TextSize::Large.name(), t!("text size" => "Large")),
+            (TextSize::Larger.name(), t!("text size" => "Larger")),
         ]))
-        (select("sort_comments", "Order of comments", preferences.sort_comments.name(), &[
-            (CommentOrder::Score.name(), "Best"),
-            (CommentOrder::Newest.name(), "New"),
-            (CommentOrder::Oldest.name(), "Old"),
+        (select("sort_comments", t!("Order of comments"), preferences.sort_comments.name(), &[
+            (CommentOrder::Score.name(), t!("order" => "Best")),
+            (CommentOrder::Newest.name(), t!("order" => "New")),
+            (CommentOrder::Oldest.name(), t!("order" => "Old")),
         ]))
-        (choice("show_hidden", preferences.show_hidden, "Show items hidden by flags"))
-        (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts.name(), &[
-            (Shortcuts::On.name(), "Single keys, such as j and k"),
-            (Shortcuts::Modifier.name(), "Only together with the Alt key"),
-            (Shortcuts::Off.name(), "Off"),
+        (choice("show_hidden", preferences.show_hidden, t!("Show items hidden by flags")))
+        (select("shortcuts", t!("Keyboard shortcuts"), preferences.shortcuts.name(), &[
+            (Shortcuts::On.name(), t!("Single keys, such as j and k")),
+            (Shortcuts::Modifier.name(), t!("Only together with the Alt key")),
+            (Shortcuts::Off.name(), t!("shortcuts" => "Off")),
         ]))
     }
 }
@@ -303,22 +331,31 @@ fn reading_fields(preferences: Preferences) -> Markup {
 fn more_of_account(frame: &Frame<'_>) -> Markup {
     html! {
         @if frame.settings.oidc.is_some() {
-            h2 { "Sign-in service" }
-            p { "You can " a href=(SIGN_IN_SERVICE_SETTINGS) { "log in with " (provider_name(frame)) } "." }
+            h2 { (t!("Sign-in service")) }
+            p { (you_can(SIGN_IN_SERVICE_SETTINGS, t!("log in with {provider}", provider = provider_name(frame)))) }
         }
-        h2 { "Two-step login" }
-        p { "You can " a href="/settings/two-factor" { "set up an authenticator app or a passkey" } "." }
-        h2 { "Sessions" }
-        p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
-        h2 { "Invitations" }
-        p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
-        h2 { "Your data" }
+        h2 { (t!("Two-step login")) }
+        p { (you_can("/settings/two-factor", t!("set up an authenticator app or a passkey"))) }
+        h2 { (t!("Sessions")) }
         p {
-            "You can " a href="/api/export" { "export all your data" }
-            ": a zip file with a page for you and the same data for programs."
+            (t!("You can {see}, and log out there.",
+                see = html! { a href="/settings/sessions" { (t!("see where you are logged in")) } }))
         }
-        h2 { "Delete your account" }
-        p { "You can " a href=(LEAVE) { "leave this site" } ". The page says what is deleted and what is kept." }
+        h2 { (t!("Invitations")) }
+        p {
+            (t!("You can {invite} to this site.",
+                invite = html! { a href="/settings/invitations" { (t!("invite people")) } }))
+        }
+        h2 { (t!("Your data")) }
+        p {
+            (t!("You can {export}: a zip file with a page for you and the same data for programs.",
+                export = html! { a href="/api/export" { (t!("export all your data")) } }))
+        }
+        h2 { (t!("Delete your account")) }
+        p {
+            (t!("You can {leave}. The page says what is deleted and what is kept.",
+                leave = html! { a href=(LEAVE) { (t!("leave this site")) } }))
+        }
     }
 }
 
@@ -350,7 +387,7 @@ pub async fn change_password() -> Redirect {
 /// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret; `next` where the form is on
 /// another page.
 pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    let (tab, address, _) = Tab::at(&here);
+    let (tab, address) = Tab::at(&here);
     let next = form.fields.get("next").map(LocalPath::parse);
     let own = form.fields.only(tab.fields());
     let read = || {

@@ -5,12 +5,13 @@ mod attention;
 mod figures;
 
 use super::admin::attention::{Facts, attention};
-use super::admin::figures::{Row, charts};
+use super::admin::figures::{Row, Unit, charts};
 use super::changes::VERSION;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::begin_long;
 use crate::limits::ADMIN_STORIES;
+use crate::markup::dates;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Administrator, Page};
@@ -27,7 +28,9 @@ use tidings_domain::cache::CacheStatus;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
-use tidings_domain::values::{Economy, words};
+use tidings_domain::values::Economy;
+use tidings_language::numbers::decimal;
+use tidings_language::{Message, m, n, p, spans, t};
 
 /// The administration page.
 struct AdminPage<'a> {
@@ -37,7 +40,7 @@ struct AdminPage<'a> {
     /// The current figures of this server.
     uptime_seconds: u64,
     requests_per_second: f64,
-    p99_milliseconds: u128,
+    p99_milliseconds: u64,
     caches: &'a [CacheStatus],
     /// The state of the search index.
     search: Markup,
@@ -54,29 +57,29 @@ enum Tab {
 }
 
 impl Tab {
-    const ALL: [(Self, &str, &str); 3] = [
-        (Self::Today, "/admin", "Today"),
-        (Self::Month, "/admin?tab=month", "30 days"),
-        (Self::Server, "/admin?tab=server", "Server"),
+    const ALL: [(Self, &str, &Message); 3] = [
+        (Self::Today, "/admin", m!("Today")),
+        (Self::Month, "/admin?tab=month", m!("30 days")),
+        (Self::Server, "/admin?tab=server", m!("Server")),
     ];
 }
 
 impl AdminPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
-            h1 { "Administration" }
-            nav.tabs aria-label="Administration" {
+            h1 { (t!("Administration")) }
+            nav.tabs aria-label=(t!("Administration")) {
                 ul {
-                    @for (part, address, name) in Tab::ALL { (tab(address, name, part == self.tab)) }
+                    @for (part, address, name) in Tab::ALL { (tab(address, name.text(), part == self.tab)) }
                 }
             }
             @match self.tab {
                 Tab::Today => (self.today(frame)),
-                Tab::Month => (charts(&self.days(), "day")),
+                Tab::Month => (charts(&self.days(), Unit::Day)),
                 Tab::Server => (self.server(frame)),
             }
         };
-        frame.page("Administration", &content)
+        frame.page(t!("Administration"), &content)
     }
 
     /// The matters that need a person, and the last hours.
@@ -85,21 +88,24 @@ impl AdminPage<'_> {
             (attention(&self.facts))
             @if frame.rules.karma.economy == Economy::LamerOfStore {
                 p.hint {
-                    "Votes cost karma here, because this site was set up before upvotes became free. To \
-                     make them free, set "
-                    code { "karma.economy = \"free\"" } " and reload the settings. The value "
-                    code { "\"lamer\"" } " keeps the prices and hides this message."
+                    (t!(
+                        "Votes cost karma here, because this site was set up before upvotes became free. To make them \
+                         free, set {free} and reload the settings. The value {lamer} keeps the prices and hides this \
+                         message.",
+                        free = html! { code { "karma.economy = \"free\"" } },
+                        lamer = html! { code { "\"lamer\"" } }
+                    ))
                 }
             }
             ul.admin-links {
-                li { a.action href="/moderate" { "Review queue" } }
-                li { a.action href="/people" { "People" } }
-                li { a.action href="/admin/hooks" { "Webhooks" } }
-                li { a.action href="/admin/site" { "Site settings: name, colours, sign-up, readers, texts" } }
-                @if frame.rules.features.sites { li { a.action href="/admin/sites" { "Votes on sites" } } }
+                li { a.action href="/moderate" { (t!("Review queue")) } }
+                li { a.action href="/people" { (t!("People")) } }
+                li { a.action href="/admin/hooks" { (t!("Webhooks")) } }
+                li { a.action href="/admin/site" { (t!("Site settings: name, colours, sign-up, readers, texts")) } }
+                @if frame.rules.features.sites { li { a.action href="/admin/sites" { (t!("Votes on sites")) } } }
             }
-            h2 { "The last 24 hours" }
-            (charts(&self.hours(), "hour"))
+            h2 { (t!("The last 24 hours")) }
+            (charts(&self.hours(), Unit::Hour))
         }
     }
 
@@ -107,17 +113,19 @@ impl AdminPage<'_> {
     fn server(&self, frame: &Frame<'_>) -> Markup {
         html! {
             (self.facts_in_numbers())
-            h2 { "The front page in numbers" }
+            h2 { (t!("The front page in numbers")) }
             (self.table(frame))
             form.form method="post" action="/admin/recompute" {
                 (frame.signed_fields())
                 p.hint {
-                    "Ranks follow votes and time automatically. After you change the ranking settings, this \
-                     updates all stories at once."
+                    (t!(
+                        "Ranks follow votes and time automatically. After you change the ranking settings, this \
+                         updates all stories at once."
+                    ))
                 }
-                button.button { "Recompute all ranks" }
+                button.button { (t!("Recompute all ranks")) }
             }
-            h2 { "Caches" }
+            h2 { (t!("Caches")) }
             (cache_table(self.caches))
             (self.search)
         }
@@ -130,27 +138,27 @@ impl AdminPage<'_> {
 
     fn days(&self) -> Vec<Row<'_>> {
         let days = self.chronicle.days.iter();
-        days.map(|(day, figures)| Row { time: day.in_words(), figures }).collect()
+        days.map(|(day, figures)| Row { time: dates::day(*day), figures }).collect()
     }
 
     fn facts_in_numbers(&self) -> Markup {
         let Queues { jobs, mails, messages, feeds } = &self.facts.queues;
         html! {
             dl.facts {
-                div { dt { "users" } dd { (number(self.counts.users)) } }
-                div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
-                div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
-                div { dt { "version" } dd { a href="/admin/changes" { (VERSION) } } }
-                div { dt { "this server has been up for" } dd { (words::age(self.uptime_seconds)) } }
-                div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", self.requests_per_second)) } }
-                div { dt { "99% of them answered within" } dd { (number(self.p99_milliseconds)) " ms" } }
-                div { dt { "jobs waiting" } dd { (number(jobs.waiting.count)) } }
-                div { dt { "mails waiting" } dd { (number(mails.count)) } }
-                div { dt { "messages to webhooks waiting" } dd { (number(*messages)) } }
-                div { dt { "feeds waiting for the hub" } dd { (number(*feeds)) } }
-                div { dt { "jobs done by this server" } dd { (number(jobs.finished)) } }
+                div { dt { (t!("users")) } dd { (number(self.counts.users)) } }
+                div { dt { (t!("stories submitted")) } dd { (number(self.counts.news)) } }
+                div { dt { (t!("stories listed")) } dd { (number(self.counts.listed)) } }
+                div { dt { (t!("version")) } dd { a href="/admin/changes" { (VERSION) } } }
+                div { dt { (t!("this server has been up for")) } dd { (spans::age(self.uptime_seconds)) } }
+                div { dt { (t!("requests a second, in the last minute")) } dd { (decimal(self.requests_per_second, 1)) } }
+                div { dt { (t!("99% of them answered within")) } dd { (t!("{time} ms", time = self.p99_milliseconds)) } }
+                div { dt { (t!("jobs waiting")) } dd { (number(jobs.waiting.count)) } }
+                div { dt { (t!("mails waiting")) } dd { (number(mails.count)) } }
+                div { dt { (t!("messages to webhooks waiting")) } dd { (number(*messages)) } }
+                div { dt { (t!("feeds waiting for the hub")) } dd { (number(*feeds)) } }
+                div { dt { (t!("jobs done by this server")) } dd { (number(jobs.finished)) } }
                 @if jobs.finished > 0 {
-                    div { dt { "the last job took" } dd { (number(jobs.last_milliseconds)) " ms" } }
+                    div { dt { (t!("the last job took")) } dd { (t!("{time} ms", time = jobs.last_milliseconds)) } }
                 }
             }
         }
@@ -158,16 +166,17 @@ impl AdminPage<'_> {
 
     fn table(&self, frame: &Frame<'_>) -> Markup {
         let rules = &frame.rules.ranking;
-        let numbers = ["id", "rank", "score", "up", "down"].map(Column::Numbers);
-        let words = ["age", "author", "title"].map(Column::Words);
+        let numbers = [t!("id"), t!("rank"), t!("score"), t!("votes" => "up"), t!("votes" => "down")];
+        let numbers = numbers.map(Column::Numbers);
+        let words = [t!("age"), t!("author"), t!("title")].map(Column::Words);
         let columns: Vec<Column<'_>> = numbers.into_iter().chain(words).collect();
         let rows = html! {
             @for line in self.top {
                 @let NewsSummary { news, username, site_score } = &**line;
                 tr {
                     td.number { (news.id) }
-                    td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
-                    td.number { (format!("{:.2}", news.score(rules))) }
+                    td.number { (decimal(news.rank(frame.now, rules), 4)) }
+                    td.number { (decimal(news.score(rules), 2)) }
                     td.number { (number(news.votes()[0])) }
                     td.number { (number(news.votes()[1])) }
                     td { (age(frame, news.ctime)) }
@@ -176,7 +185,7 @@ impl AdminPage<'_> {
                 }
             }
         };
-        wide_table("The front page in numbers", &columns, &rows)
+        wide_table(t!("The front page in numbers"), &columns, &rows)
     }
 }
 
@@ -184,18 +193,28 @@ impl AdminPage<'_> {
 fn search_state(app: &App) -> Markup {
     html! {
         @if app.settings.search.is_on {
-            h2 { "Search" }
+            h2 { (t!("noun" => "Search")) }
             p {
                 @match app.search.get() {
-                    None => "The search index cannot be used. The log says why.",
+                    None => (t!("The search index cannot be used. The log says why.")),
                     Some(searching) => {
                         @let state = searching.state();
-                        (number(state.documents)) " documents, " (number(state.bytes / 1_024)) " KiB. "
-                        @match state.made {
-                            Some(part) => { "A new index is " (format!("{:.0}", part * 100.0)) "% done." }
-                            None if state.behind_seconds < 5 => "Up to date.",
-                            None => { "Behind by " (number(state.behind_seconds)) " seconds. The log says why." }
-                        }
+                        (n!(
+                            state.documents,
+                            "{count} documents, {size} KiB.",
+                            "{count} documents, {size} KiB.",
+                            size = state.bytes / 1_024
+                        ))
+                        " "
+                        (match state.made {
+                            Some(part) => t!("A new index is {part}% done.", part = decimal(part * 100.0, 0)),
+                            None if state.behind_seconds < 5 => p!("Up to date."),
+                            None => n!(
+                                state.behind_seconds,
+                                "Behind by {count} second. The log says why.",
+                                "Behind by {count} seconds. The log says why."
+                            ),
+                        })
                     }
                 }
             }
@@ -211,17 +230,17 @@ fn cache_name(name: &str) -> String {
 /// How well each cache works.
 fn cache_table(caches: &[CacheStatus]) -> Markup {
     let columns = [
-        Column::Words("cache"),
-        Column::Numbers("hits"),
-        Column::Numbers("misses"),
-        Column::Numbers("entries"),
-        Column::Numbers("KiB used"),
-        Column::Numbers("KiB at most"),
+        Column::Words(t!("cache")),
+        Column::Numbers(t!("hits")),
+        Column::Numbers(t!("misses")),
+        Column::Numbers(t!("entries")),
+        Column::Numbers(t!("KiB used")),
+        Column::Numbers(t!("KiB at most")),
     ];
     let rows = html! {
         @for cache in caches {
             tr {
-                td { (cache_name(cache.name)) }
+                td { code { (cache_name(cache.name)) } }
                 td.number { (number(cache.hits)) }
                 td.number { (number(cache.misses)) }
                 td.number { (number(cache.entries)) }
@@ -230,7 +249,7 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
             }
         }
     };
-    wide_table("Caches", &columns, &rows)
+    wide_table(t!("Caches"), &columns, &rows)
 }
 
 /// GET /admin: tab.
@@ -253,7 +272,7 @@ pub async fn admin(
         counts,
         uptime_seconds: app.traffic.uptime().as_secs(),
         requests_per_second: app.traffic.requests_per_second(),
-        p99_milliseconds: app.traffic.p99().as_millis(),
+        p99_milliseconds: u64::try_from(app.traffic.p99().as_millis()).unwrap_or(u64::MAX),
         caches: &caches,
         search: search_state(&app),
         top: &top,

@@ -18,6 +18,7 @@ use maud::{Markup, html};
 use tidings_domain::moderation::announcing;
 use tidings_domain::values::{Announcement, Hours, IdentityError, MAX_ANNOUNCEMENT, NewsId, Timestamp};
 use tidings_domain::{Error, Refusal};
+use tidings_language::{m, t};
 
 /// The hours for which an announcement is shown, and stories are pinned, unless one says otherwise.
 const USUAL_HOURS: u64 = 14 * 24;
@@ -51,11 +52,13 @@ fn pinned(fields: &Fields, name: &'static str) -> Result<Vec<NewsId>, RequestErr
     numbers.map(|number| number.parse().map_err(|_| WRONG_PINNED)).collect()
 }
 
-const WRONG_PINNED: RequestError =
-    RequestError::field("pinned", "it must be the numbers of at most two stories, with commas between them");
+const WRONG_PINNED: RequestError = RequestError::field(
+    "pinned",
+    m!("it must be the numbers of at most two stories, with commas between them"),
+);
 
 const NOT_SHOWN: RequestError =
-    RequestError::field("pinned", "it must be the numbers of stories that are shown");
+    RequestError::field("pinned", m!("it must be the numbers of stories that are shown"));
 
 impl AnnouncementForm {
     fn check(&self, _: &Fields) -> Result<(), RequestError> {
@@ -73,7 +76,7 @@ impl AnnouncementForm {
             IdentityError::TooManyPinned => WRONG_PINNED,
             _ => RequestError::field(
                 "url",
-                "it must be a full address, or a page of this site, such as /about",
+                m!("it must be a full address, or a page of this site, such as /about"),
             ),
         })
     }
@@ -83,7 +86,7 @@ form! {
     /// An announcement that the member does not want to see again.
     pub struct DismissForm {
         /// When it was made.
-        pub made: u64 = parsed("it must be the time of an announcement"), values::Id;
+        pub made: u64 = parsed(m!("it must be the time of an announcement")), values::Id;
     }
 }
 
@@ -130,7 +133,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/announcement",
-            "Change the announcement and the pinned stories (administrators only).",
+            m!("Change the announcement and the pinned stories (administrators only)."),
             |app, by, form: &AnnouncementForm| {
                 Box::pin(async move {
                     let now = app.moment();
@@ -149,7 +152,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .then(LONG, |_, ()| PAGE.to_owned()),
         Action::setting(
             "/announcement/dismiss",
-            "Dismiss an announcement: it is not shown to the member any more.",
+            m!("Dismiss an announcement: it is not shown to the member any more."),
             |app, by, form: &DismissForm| {
                 Box::pin(announcing::dismiss(&app.site, by.user, Timestamp(form.made)))
             },
@@ -167,25 +170,32 @@ pub fn section(frame: &Frame<'_>) -> Markup {
     let hours = if current.text.is_empty() { USUAL_HOURS } else { current.hours }.to_string();
     let pinned_hours =
         if current.pinned.is_empty() { USUAL_PINNED_HOURS } else { current.pinned_hours }.to_string();
-    let text = Field::new("text", "Announcement").value(&current.text).with("maxlength", &most);
+    let text = Field::new("text", t!("Announcement")).value(&current.text).with("maxlength", &most);
     let text =
-        text.hint(html! { "One line above every page. Members can dismiss it. Leave empty for none." });
-    let url = Field::new("url", "Link").value(&current.url).exact();
-    let url = url.hint(html! { "Optional: a full address, or a page of this site, such as /news/7." });
-    let end = Field::new("hours", "Hours").value(&hours).with("inputmode", "numeric");
-    let end = end.hint(html! { "Hours to show it. 0: until removed." });
-    let stories = Field::new("pinned", "Pinned stories").value(&pinned).exact();
-    let stories = stories.hint(html! { "The numbers of up to two stories, for the top of the front page." });
-    let pinned_end = Field::new("pinned_hours", "Hours").value(&pinned_hours).with("inputmode", "numeric");
-    let pinned_end = pinned_end.hint(html! { "Hours to keep them pinned. 0: until removed." });
+        text.hint(html! { (t!("One line above every page. Members can dismiss it. Leave empty for none.")) });
+    let url = Field::new("url", t!("noun" => "Link")).value(&current.url).exact();
+    let url = url.hint(html! { (t!("Optional: a full address, or a page of this site, such as /news/7.")) });
+    let end = Field::new("hours", t!("Hours")).value(&hours).with("inputmode", "numeric");
+    let end = end.hint(html! { (t!("Hours to show it. 0: until removed.")) });
+    let stories = Field::new("pinned", t!("Pinned stories")).value(&pinned).exact();
+    let stories =
+        stories.hint(html! { (t!("The numbers of up to two stories, for the top of the front page.")) });
+    let pinned_end =
+        Field::new("pinned_hours", t!("Hours")).value(&pinned_hours).with("inputmode", "numeric");
+    let pinned_end = pinned_end.hint(html! { (t!("Hours to keep them pinned. 0: until removed.")) });
     html! {
-        h2 #announcement { "Announcement" }
-        p { "The " a href="/moderations?kind=site" { "moderation log" } " lists announcements, and you can undo them there." }
+        h2 #announcement { (t!("Announcement")) }
+        p {
+            (t!(
+                "The {log} lists announcements, and you can undo them there.",
+                log = html! { a href="/moderations?kind=site" { (t!("moderation log")) } }
+            ))
+        }
         form.form.narrow method="post" action="/admin/announcement" {
             (frame.signed_fields())
             input type="hidden" name="seen" value=(current.made);
             @for field in [text, url, end, stories, pinned_end] { (field.input()) }
-            button.button { "Save the announcement" }
+            button.button { (t!("Save the announcement")) }
         }
     }
 }
@@ -200,7 +210,7 @@ impl Frame<'_> {
         }
         let url = Some(announcement.url()).filter(|url| !url.is_empty());
         html! {
-            div.notice.announcement role="region" aria-label="Announcement" {
+            div.notice.announcement role="region" aria-label=(t!("Announcement")) {
                 p {
                     @match url {
                         Some(url) => a href=(url) rel=[(!url.starts_with('/')).then_some(OUTSIDE)] { (announcement.text()) },
@@ -212,7 +222,7 @@ impl Frame<'_> {
                         (self.signed_fields())
                         input type="hidden" name="made" value=(announcement.made);
                         input type="hidden" name="next" value=(self.way_back);
-                        button.button.small.quiet { "Dismiss" span.hidden { " the announcement" } }
+                        button.button.small.quiet { (t!("Dismiss")) span.hidden { " " (t!("the announcement")) } }
                     }
                 }
             }

@@ -5,6 +5,7 @@ use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::page::{Administrator, Page};
 use maud::{Markup, html};
+use tidings_language::t;
 
 /// The version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -15,11 +16,11 @@ const CHANGES: &str = include_str!("../../../../../CHANGELOG.md");
 pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Changes" }
-        p { "This server is Tidings " (VERSION) "." }
+        h1 { (t!("Changes")) }
+        p { (t!("This server is Tidings {version}.", version = VERSION)) }
         div.prose { @for block in blocks(CHANGES) { (block.render(&frame)) } }
     };
-    Ok(frame.page("Changes", &content))
+    Ok(frame.page(t!("Changes"), &content))
 }
 
 /// A part of the change log.

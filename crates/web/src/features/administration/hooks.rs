@@ -23,12 +23,12 @@ use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
 use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::hook::parse_kinds;
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{
     Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOK_ADDRESS, MAX_HOOKS,
     NotAHook, Timestamp,
 };
 use tidings_domain::{Error, Refusal};
+use tidings_language::{m, n, p, t};
 
 /// The address of the page.
 const ADDRESS: &str = "/admin/hooks";
@@ -38,7 +38,7 @@ form! {
     #[cfg_attr(test, schema(as = HookChange))]
     pub struct HookForm, check {
         /// The number of the webhook to change, to remove or to test; missing to add one.
-        pub hook_id: Option<HookId> = optional(parsed("it must be the number of a webhook")), values::Id, required = false;
+        pub hook_id: Option<HookId> = optional(parsed(m!("it must be the number of a webhook"))), values::Id, required = false;
         /// Where messages are sent: an http or https address with any port, on the public internet. Required to add one.
         pub address: Option<HookAddress> = filled(valid(|text| HookAddress::parse(text).map_err(Refusal::from))), values::HookAddress, required = false;
         /// The secret that signs messages, 8 to 200 characters. Required to add one, except for a chat. Empty to
@@ -47,7 +47,7 @@ form! {
         /// The events that it hears about. Required to add one.
         pub kinds: Option<Vec<HookKind>> = |fields: &Fields, _| kinds(fields), values::HookKinds, required = false;
         /// How; `full` if it is missing.
-        pub format: Option<HookFormat> = optional(parsed("it must be full or chat")), values::HookFormat, required = false;
+        pub format: Option<HookFormat> = optional(parsed(m!("it must be full or chat"))), values::HookFormat, required = false;
         /// `1` to remove it.
         pub remove: bool = switch, values::Switch, required = false;
         /// `1` to send it a message of the kind `test`.
@@ -170,42 +170,44 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
     let hooks = hooks::all(&app.site, &user).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Webhooks" }
+        h1 { (t!("Webhooks")) }
         p {
-            "Other servers can be told what happens here, such as a chat of your moderators. The manual describes the "
-            "messages and how to check their signatures. Servers at private addresses get no messages."
+            (t!(
+                "Other servers can be told what happens here, such as a chat of your moderators. The manual describes \
+                 the messages and how to check their signatures. Servers at private addresses get no messages."
+            ))
         }
         @for hook in &hooks { (hook_section(&frame, hook)) }
         @if hooks.len() < MAX_HOOKS {
-            h2 { "Add a webhook" }
+            h2 { (t!("Add a webhook")) }
             (hook_form(&frame, None))
         }
-        p { a.action href="/admin" { "Administration" } }
+        p { a.action href="/admin" { (t!("Administration")) } }
     };
-    Ok(frame.page("Webhooks", &content))
+    Ok(frame.page(t!("Webhooks"), &content))
 }
 
-const fn kind_words(kind: HookKind) -> &'static str {
+fn kind_words(kind: HookKind) -> &'static str {
     match kind {
-        HookKind::Story => "new stories",
-        HookKind::Comment => "new comments",
-        HookKind::Flag => "flags",
-        HookKind::Signup => "new members",
-        HookKind::Queue => "items for review",
-        HookKind::Decision => "moderator decisions",
+        HookKind::Story => t!("new stories"),
+        HookKind::Comment => t!("new comments"),
+        HookKind::Flag => t!("flags"),
+        HookKind::Signup => t!("new members"),
+        HookKind::Queue => t!("items for review"),
+        HookKind::Decision => t!("moderator decisions"),
     }
 }
 
-const fn format_words(format: HookFormat) -> &'static str {
+fn format_words(format: HookFormat) -> &'static str {
     match format {
-        HookFormat::Full => "Full JSON",
-        HookFormat::Chat => "One line of text (Slack, Matrix)",
+        HookFormat::Full => t!("Full JSON"),
+        HookFormat::Chat => t!("One line of text (Slack, Matrix)"),
     }
 }
 
 fn hook_section(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
     let host = hook.address.url().host_str().unwrap_or_default();
-    let name = format!("Webhook {} ({host})", hook.id);
+    let name = t!("Webhook {id} ({host})", id = hook.id.to_string(), host);
     html! {
         section aria-label=(name) {
             h2 { (name) }
@@ -213,15 +215,15 @@ fn hook_section(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
             form.log-filters method="post" action=(ADDRESS) {
                 (frame.signed_fields())
                 input type="hidden" name="hook_id" value=(hook.id);
-                button.button.small.quiet name="test" value="1" { "Send a test" span.hidden { " to webhook " (hook.id) } }
+                button.button.small.quiet name="test" value="1" { (t!("Send a test")) span.hidden { " " (t!("to webhook {id}", id = hook.id.to_string())) } }
             }
             details {
-                summary { "Remove this webhook" }
-                p { "Its secret and its waiting messages are deleted, too. This can't be undone." }
+                summary { (t!("Remove this webhook")) }
+                p { (t!("Its secret and its waiting messages are deleted, too. This can't be undone.")) }
                 form method="post" action=(ADDRESS) {
                     (frame.signed_fields())
                     input type="hidden" name="hook_id" value=(hook.id);
-                    button.button.grave name="remove" value="1" { "Remove webhook " (hook.id) }
+                    button.button.grave name="remove" value="1" { (t!("Remove webhook {id}", id = hook.id.to_string())) }
                 }
             }
             (results(frame, hook))
@@ -232,14 +234,14 @@ fn hook_section(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
 /// The form of a hook, or of a new one.
 fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
     let number = hook.map_or("new".to_owned(), |hook| hook.id.to_string());
-    let name = hook.map_or("New webhook".to_owned(), |hook| format!("Webhook {}", hook.id));
+    let name = hook.map_or(p!("New webhook"), |hook| t!("Webhook {id}", id = hook.id.to_string()));
     let id = |field: &str| format!("{field}-{number}");
     let most = MAX_HOOK_ADDRESS.to_string();
     let address = hook.map_or("", |hook| hook.address.url().as_str());
     let chosen = hook.map_or(HookFormat::Full, |hook| hook.format);
     let secret = match hook {
-        Some(hook) if hook.is_signed => "It is stored and never shown. Leave this empty to keep it.",
-        _ => "8 to 200 characters, known to the other server. A chat needs none.",
+        Some(hook) if hook.is_signed => t!("It is stored and never shown. Leave this empty to keep it."),
+        _ => t!("8 to 200 characters, known to the other server. A chat needs none."),
     };
     html! {
         form.form.narrow method="post" action=(ADDRESS) aria-label=(name) {
@@ -248,18 +250,18 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
             input type="hidden" name="kinds" value="";
             @if let Some(hook) = hook { input type="hidden" name="hook_id" value=(hook.id); }
             div.field {
-                label for=(id("address")) { "Address" }
+                label for=(id("address")) { (t!("Address")) }
                 input #(id("address")) name="address" value=(address) required maxlength=(most) inputmode="url"
                     autocomplete="off" autocapitalize="none" spellcheck="false";
             }
             div.field {
-                label for=(id("secret")) { "Secret" }
+                label for=(id("secret")) { (t!("Secret")) }
                 input #(id("secret")) name="secret" type="password" autocomplete="new-password"
                     aria-describedby=(id("secret-hint"));
                 p.hint #(id("secret-hint")) { (secret) }
             }
             fieldset.choices {
-                legend { "Events" }
+                legend { (t!("Events")) }
                 @for kind in HookKind::iter() {
                     label.choice {
                         input type="checkbox" name=(kind.name()) value="1"
@@ -269,14 +271,14 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
                 }
             }
             div.field {
-                label for=(id("format")) { "Format" }
+                label for=(id("format")) { (t!("Format")) }
                 select #(id("format")) name="format" {
                     @for format in HookFormat::iter() {
                         option value=(format.name()) selected[format == chosen] { (format_words(format)) }
                     }
                 }
             }
-            button.button { @if hook.is_some() { "Save the webhook" } @else { "Add the webhook" } }
+            button.button { (if hook.is_some() { t!("Save the webhook") } else { t!("Add the webhook") }) }
         }
     }
 }
@@ -284,12 +286,12 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
 /// The number of waiting messages, and the results of the last ones.
 fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
     html! {
-        @if hook.waiting > 0 { p { (counted(hook.waiting, "message waits", "messages wait")) "." } }
+        @if hook.waiting > 0 { p { (n!(hook.waiting, "{count} message waits.", "{count} messages wait.")) } }
         @if hook.results.is_empty() {
-            p.empty { "No messages yet." }
+            p.empty { (t!("No messages yet.")) }
         } @else {
             details {
-                summary { "The last messages" }
+                summary { (t!("The last messages")) }
                 ol.log role="list" {
                     @for result in &hook.results {
                         li {
@@ -298,7 +300,7 @@ fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
                             code { (event.as_deref().unwrap_or(&result.id)) } " – "
                             @if let Some(status) = result.status { (status) " " }
                             @if result.is_success() { (result.outcome) } @else { strong { (result.outcome) } }
-                            ", " (result.milliseconds) " ms"
+                            ", " (t!("{time} ms", time = result.milliseconds))
                         }
                     }
                 }
@@ -312,7 +314,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/hooks",
-            "Add, change, remove or test a webhook (administrators only).",
+            m!("Add, change, remove or test a webhook (administrators only)."),
             |app, by, form: &HookForm| {
                 Box::pin(async move {
                     by.user.require_admin().map_err(Error::from)?;

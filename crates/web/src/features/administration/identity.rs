@@ -2,7 +2,7 @@
 
 use super::announcement;
 use crate::App;
-use crate::error::{Malformed, RequestError, sentence};
+use crate::error::{Malformed, RequestError, inputs};
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
 use crate::markup::brand::colour_preview;
@@ -26,11 +26,11 @@ use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::site_settings::{
     ANSWERS, Control, DEFAULT_ACCENT, QUESTION, SITE_SETTINGS, SiteSetting, SiteTexts, given_by,
 };
-use tidings_domain::values::words::grouped;
 use tidings_domain::values::{
     Colour, FooterLink, IdentityError, Logo, LogoError, MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS,
     MAX_SITE_TEXT, Rules,
 };
+use tidings_language::{Phrase, p, t};
 
 /// The names of the fields for the links in the footer: label and address of each.
 pub const LINK_FIELDS: [[&str; 2]; MAX_FOOTER_LINKS] = [
@@ -91,8 +91,17 @@ fn form(frame: &Frame<'_>, identity: &Identity) -> Markup {
             (frame.signed_fields())
             @for setting in &SITE_SETTINGS { (field(frame, &identity.texts, setting)) }
             (links(identity))
-            button.button { "Save" }
+            button.button { (t!("Save")) }
         }
+    }
+}
+
+/// The place that gives a setting: a file or a variable.
+fn place_of(given: &str) -> Phrase<'_> {
+    match given.split_once(' ') {
+        Some(("variable", name)) => p!("variable {name}", name),
+        Some(("file", name)) => p!("file {name}", name),
+        _ => p!("command line"),
     }
 }
 
@@ -105,20 +114,30 @@ fn field(frame: &Frame<'_>, texts: &SiteTexts, setting: &'static SiteSetting) ->
     if let Some(given) = given_by(frame.rules, field) {
         return html! {
             div.field {
-                p { (label) ": " strong { @if default.is_empty() { "none" } @else { (default) } } }
+                p { (label.text()) ": " strong { @if default.is_empty() { (t!("value" => "none")) } @else { (default) } } }
                 p.hint {
-                    "Set by " (given) " as " code { (setting.setting) } ", so it can't be changed here."
-                    @if !stored.is_empty() { " The value that is stored, " strong { (stored) } ", is not used." }
+                    (t!(
+                        "Set by {place} as {setting}, so it can't be changed here.",
+                        place = place_of(given),
+                        setting = html! { code { (setting.setting) } }
+                    ))
+                    @if !stored.is_empty() {
+                        " "
+                        (t!(
+                            "The value that is stored, {value}, is not used.",
+                            value = html! { strong { (stored) } }
+                        ))
+                    }
                 }
             }
         };
     }
     let hint = html! {
-        (setting.hint)
-        @if control == Control::Text { " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown." }
-        @if control == Control::Line && !default.is_empty() { " If empty: " (default) "." }
+        (setting.hint.text())
+        @if matches!(control, Control::Text) { " " (t!("Up to {most} characters, in Markdown.", most = MAX_SITE_TEXT)) }
+        @if matches!(control, Control::Line) && !default.is_empty() { " " (t!("If empty: {default}.", default)) }
     };
-    let shown = Field::new(field, label).with("autocomplete", "off");
+    let shown = Field::new(field, label.text()).with("autocomplete", "off");
     match control {
         Control::Line => shown.value(stored).with("placeholder", default).hint(hint).input(),
         Control::Text => shown.value(stored).hint(hint).text_area(),
@@ -129,7 +148,7 @@ fn field(frame: &Frame<'_>, texts: &SiteTexts, setting: &'static SiteSetting) ->
         }
         Control::Choice(options) => {
             let chosen = if stored.is_empty() { default } else { stored };
-            select(field, label, chosen, options)
+            select(field, label.text(), chosen, &options())
         }
     }
 }
@@ -141,17 +160,20 @@ fn links(identity: &Identity) -> Markup {
     };
     html! {
         fieldset.group {
-            legend { "Links in the footer" }
+            legend { (t!("Links in the footer")) }
             p.hint #links-hint {
-                "Up to " (MAX_FOOTER_LINKS) ", for example to a privacy notice. Each can lead to a page \
-                 of this site (/about), a full address (https://example.com) or a mail address \
-                 (mailto:us@example.com). Clear both fields to remove a link."
+                (t!(
+                    "Up to {most}, for example to a privacy notice. Each can lead to a page \
+                     of this site (/about), a full address (https://example.com) or a mail address \
+                     (mailto:us@example.com). Clear both fields to remove a link.",
+                    most = MAX_FOOTER_LINKS
+                ))
             }
             @for (number, [label, address]) in (1..).zip(LINK_FIELDS) {
                 div.link-row {
                     @let link = identity.links.get(number - 1);
-                    (field(label, &format!("Label of link {number}"), link.map_or("", FooterLink::label)))
-                    (field(address, &format!("Address of link {number}"), link.map_or("", FooterLink::address)))
+                    (field(label, &t!("Label of link {number}", number).to_string(), link.map_or("", FooterLink::label)))
+                    (field(address, &t!("Address of link {number}", number).to_string(), link.map_or("", FooterLink::address)))
                 }
             }
         }
@@ -160,31 +182,34 @@ fn links(identity: &Identity) -> Markup {
 
 fn logo(frame: &Frame<'_>) -> Markup {
     html! {
-        h2 #logo-heading { "Logo" }
+        h2 #logo-heading { (t!("Logo")) }
         @if let Some((address, file)) = &frame.brand.logo {
             p {
-                img.logo-preview src=(address) width=(file.width) height=(file.height) alt="Current logo";
+                img.logo-preview src=(address) width=(file.width) height=(file.height) alt=(t!("Current logo"));
             }
         }
         form.form method="post" action="/admin/site/logo" enctype="multipart/form-data" {
             (frame.signed_fields())
             div {
-                label for="logo" { "Picture" }
+                label for="logo" { (t!("Picture")) }
                 input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
                     aria-describedby="logo-hint";
                 p.hint #logo-hint {
-                    "PNG, JPEG, WebP or GIF, up to " (MAX_LOGO_BYTES / 1024) " KB and " (grouped(u64::from(MAX_LOGO_PIXELS)))
-                    " pixels wide and high. It is shown 26 pixels high. SVG is not accepted, because it can contain \
-                     scripts."
+                    (t!(
+                        "PNG, JPEG, WebP or GIF, up to {size} KB and {pixels} pixels wide and high. It is shown 26 \
+                         pixels high. SVG is not accepted, because it can contain scripts.",
+                        size = MAX_LOGO_BYTES / 1024,
+                        pixels = MAX_LOGO_PIXELS
+                    ))
                 }
             }
-            button.button { "Use this logo" }
+            button.button { (t!("Use this logo")) }
         }
         @if frame.brand.logo.is_some() {
             form.form method="post" action="/admin/site/removelogo" {
                 (frame.signed_fields())
-                p.hint { "If you remove it, the Tidings logo is shown." }
-                button.button.grave { "Remove the logo" }
+                p.hint { (t!("If you remove it, the Tidings logo is shown.")) }
+                button.button.grave { (t!("Remove the logo")) }
             }
         }
     }
@@ -193,11 +218,14 @@ fn logo(frame: &Frame<'_>) -> Markup {
 /// How people get accounts.
 fn sign_up(frame: &Frame<'_>) -> Markup {
     html! {
-        h2 { "Signing up" }
+        h2 { (t!("Signing up")) }
         p { (ways_in(frame)) }
         p.hint {
-            "Further settings are in the configuration: " code { "accounts.confirm_email" } " and "
-            code { "limits.account_creation_seconds" } "."
+            (t!(
+                "Further settings are in the configuration: {confirm} and {pause}.",
+                confirm = html! { code { "accounts.confirm_email" } },
+                pause = html! { code { "limits.account_creation_seconds" } }
+            ))
         }
     }
 }
@@ -207,22 +235,22 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Res
     let identity = visit.identity().await;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "This site" }
+        h1 { (t!("This site")) }
         (form(&frame, &identity))
         (logo(&frame))
         (announcement::section(&frame))
         (sign_up(&frame))
-        p { a.action href="/welcome" { "Set-up checklist" } }
-        p { a.action href="/admin" { "Administration" } }
+        p { a.action href="/welcome" { (t!("Set-up checklist")) } }
+        p { a.action href="/admin" { (t!("Administration")) } }
     };
-    Ok(frame.page("This site", &content))
+    Ok(frame.page(t!("This site"), &content))
 }
 
 /// POST /admin/site: the fields of [`SITE_SETTINGS`], `link1_label`, `link1_address` and so
 /// on to 8, apisecret.
 pub async fn change(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     form.user.require_admin()?;
-    let wrong = |(name, error): (_, IdentityError)| (name, sentence(&error.to_string()));
+    let wrong = |(name, error): (_, IdentityError)| (name, inputs::identity(&error).to_string());
     let stored = identity::of_site(&app.site, app.now()).await?;
     let identity = read_identity(&form.fields, (&stored.texts, &app.site.rules))
         .map_err(|errors| RequestError::Fields(errors.into_iter().map(wrong).collect()))?;
@@ -265,7 +293,8 @@ impl FromRequest<App> for SentLogo {
         // It comes back on the page of the other form.
         let of_page = Fields::parse(format!("{FORM_PAGE}={ADDRESS}").as_bytes())?;
         sent.into_iter().for_each(|sent| sent.keep(&of_page));
-        let wrong = |error: LogoError| RequestError::Fields([("logo", sentence(&error.to_string()))].into());
+        let wrong =
+            |error: LogoError| RequestError::Fields([("logo", inputs::logo(error).to_string())].into());
         Ok(Self { user: signed_in.user, logo: Logo::parse(picture).map_err(wrong)? })
     }
 }

@@ -252,7 +252,7 @@ pub(super) fn hit(
 
 /// A time as it is written there, such as `2026-01-02T03:04:05Z`.
 pub(super) fn date(time: Timestamp) -> String {
-    crate::markup::parts::moment(time).to_string()
+    crate::markup::dates::moment(time).to_string()
 }
 
 /// An empty page of hits, or a full one.

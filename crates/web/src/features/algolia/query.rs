@@ -9,6 +9,7 @@ use std::ops::Range;
 use tidings_domain::items::Item;
 use tidings_domain::numbered::lists::StoryKind;
 use tidings_domain::values::{HackerNewsRules, ItemNumber, NewsId};
+use tidings_language::{Message, m};
 use tidings_search::index::Kind;
 use tidings_search::language::StoryKind as FoundKind;
 use tidings_search::language::{Bounds, MIN_PREFIX, Search, Term, What};
@@ -110,7 +111,7 @@ impl FromFields for HitsQuery {
         let query = fields.text("query").to_owned();
         let wrong = |name, expected| RequestError::field(name, expected);
         if query.chars().count() > HIT_CHARACTERS {
-            return Err(wrong("query", "it must have at most 512 characters"));
+            return Err(wrong("query", m!("it must have at most 512 characters")));
         }
         let tags = tags(fields.text("tags")).ok_or(wrong("tags", TAGS))?;
         let filters =
@@ -126,16 +127,19 @@ impl FromFields for HitsQuery {
             query,
             tags,
             filters,
-            page: number("page", 0, "it must be the number of a page, from 0")?,
-            hits: number("hitsPerPage", PAGE_HITS, "it must be a whole number")?.min(MOST_HITS),
+            page: number("page", 0, m!("it must be the number of a page, from 0"))?,
+            hits: number("hitsPerPage", PAGE_HITS, m!("it must be a whole number"))?.min(MOST_HITS),
             retrieved: names(fields.get("attributesToRetrieve")),
             highlighted: names(fields.get("attributesToHighlight")),
         })
     }
 }
 
-const TAGS: &str = "it must be tags with commas between them, at most 16, of which parentheses join some";
-const NUMERIC_FILTERS: &str = "it must be conditions with commas between them or a JSON array of them, at most 16, such as created_at_i>1700000000, points>=10 or num_comments!=5";
+const TAGS: &Message =
+    m!("it must be tags with commas between them, at most 16, of which parentheses join some");
+const NUMERIC_FILTERS: &Message = m!(
+    "it must be conditions with commas between them or a JSON array of them, at most 16, such as created_at_i>1700000000, points>=10 or num_comments!=5"
+);
 
 /// The names in a list; `None` for all.
 fn names(list: Option<&str>) -> Option<Vec<String>> {

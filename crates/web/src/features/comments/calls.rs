@@ -33,6 +33,7 @@ use tidings_domain::values::{
     Body, CommentAddress, CommentId, CommentOrder, MAX_API_COMMENTS, NewsId, Timestamp, UserId, Withheld,
     size,
 };
+use tidings_language::{Message, m};
 
 answer! {
     /// The outcome of writing, editing or deleting a comment.
@@ -197,11 +198,13 @@ pub struct ThreadPartQuery {
 }
 
 /// The error message for an invalid field `after`.
-const AFTER: &str = "it must be the value of next in an earlier answer, and its comment must still exist";
+const AFTER: &Message =
+    m!("it must be the value of next in an earlier answer, and its comment must still exist");
 
 impl FromFields for ThreadPartQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let count = paging::count_up_to(MAX_API_COMMENTS, fields, "it must be a whole number from 1 to 500")?;
+        let count =
+            paging::count_up_to(MAX_API_COMMENTS, fields, m!("it must be a whole number from 1 to 500"))?;
         let count = count.unwrap_or(MAX_API_COMMENTS);
         let after = fields.parsed_optional("after", AFTER)?;
         Ok(Self { after, count, sort: sort_field(fields)?.unwrap_or_default() })

@@ -1,13 +1,14 @@
 //! A comment as a page shows it.
 
 use crate::markup::addresses::comment_address;
+use crate::markup::dates::ago;
 use crate::markup::fragments::{Fragment, Slots, placeholders, written};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::{is_moderator, menu_link};
-use crate::markup::parts::{age, age_as, ago, author, vote_counts};
+use crate::markup::parts::{age, age_as, author, vote_counts};
 use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::markup::withheld::{insider_words, show_link, stand_in};
+use crate::markup::withheld::{Kind, insider_words, show_link, stand_in};
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::seen::{Seen, Viewed};
@@ -15,6 +16,7 @@ use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
 use tidings_domain::values::{CommentAddress, CommentId, NewsId, Thing};
+use tidings_language::t;
 
 placeholders! {
     /// The parts of a comment that depend on the viewer, the story or the time.
@@ -48,10 +50,10 @@ pub struct CommentMarks {
 impl Render for CommentMarks {
     fn render_to(&self, html: &mut String) {
         if self.by_story_author {
-            html.push_str(r#" <span class="tag">author</span>"#);
+            html! { " " span.tag { (t!("author")) } }.render_to(html);
         }
         if self.is_new {
-            html.push_str(r#" <span class="tag new">new</span>"#);
+            html! { " " span.tag.new { (t!("comment" => "new")) } }.render_to(html);
         }
     }
 }
@@ -80,8 +82,12 @@ impl CommentAddresses {
 
     /// The links to the comments around it.
     fn jumps(&self) -> Markup {
-        let jumps =
-            [("root", &self.root), ("parent", &self.parent), ("prev", &self.previous), ("next", &self.next)];
+        let jumps = [
+            (t!("comment" => "root"), &self.root),
+            (t!("comment" => "parent"), &self.parent),
+            (t!("comment" => "prev"), &self.previous),
+            (t!("comment" => "next"), &self.next),
+        ];
         html! {
             div.jumps {
                 @for (name, address) in jumps {
@@ -252,7 +258,7 @@ fn collapsed_markup(
         div #{ (place.news.0) "-" (comment.id.0) } {
             div.meta { a.permalink href=(addresses.permalink) data-open { (age(frame, comment.ctime)) } }
             (addresses.jumps())
-            p.gone { (stand_in(why, comment.withheld.as_ref(), "a comment")) (show_link(frame, why, &anchor)) }
+            p.gone { (stand_in(why, comment.withheld.as_ref(), Kind::Comment)) (show_link(frame, why, &anchor)) }
         }
     }
 }
@@ -296,11 +302,12 @@ fn text_markup(
         div #{ (news.0) "-" (comment.id.0) } {
             div.meta {
                 h3 { (author(username)) }
-                @if comment.speaks_as_moderator { " " span.tag.staff { "moderator" } }
+                @if comment.speaks_as_moderator { " " span.tag.staff { (t!("moderator")) } }
                 (slots.at(CommentPlaceholder::Marks)) " · "
                 a.permalink href=(addresses.permalink) data-open { (age) }
                 @if let Some(edited) = comment.edited_at {
-                    " · edited " (age_as(edited, slots.at(CommentPlaceholder::EditAge)))
+                    @let age = age_as(edited, slots.at(CommentPlaceholder::EditAge));
+                    " · " (t!("edited {age}", age))
                 }
                 @let [up, down] = comment.votes();
                 @if [up, down] == [1, 0] {
@@ -356,10 +363,10 @@ impl CommentLinks {
 
     fn on(self, news: NewsId, id: CommentId) -> Markup {
         html! {
-            @if self.reply { " " a href={ "/reply/" (news.0) "/" (id.0) } rel="nofollow" { "reply" } }
-            @if self.flag { " " a href={ "/flag/comment/" (news.0) "-" (id.0) } rel="nofollow" { "flag" } }
-            @if self.edit { " " a href={ "/editcomment/" (news.0) "/" (id.0) } { "edit" } }
-            @if self.delete { " " a href={ "/editcomment/" (news.0) "/" (id.0) "#delete" } { "delete" } }
+            @if self.reply { " " a href={ "/reply/" (news.0) "/" (id.0) } rel="nofollow" { (t!("verb" => "reply")) } }
+            @if self.flag { " " a href={ "/flag/comment/" (news.0) "-" (id.0) } rel="nofollow" { (t!("verb" => "flag")) } }
+            @if self.edit { " " a href={ "/editcomment/" (news.0) "/" (id.0) } { (t!("edit")) } }
+            @if self.delete { " " a href={ "/editcomment/" (news.0) "/" (id.0) "#delete" } { (t!("delete")) } }
         }
     }
 }

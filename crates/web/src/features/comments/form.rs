@@ -7,6 +7,7 @@ use crate::request::description::values;
 use crate::request::form::{Fields, form, id_or_none, parsed, text};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{CommentAddress, CommentId, NewsId};
+use tidings_language::m;
 
 // The rules for the text depend on the action, so it is not parsed here.
 form! {
@@ -37,7 +38,7 @@ fn speaks_as_moderator(fields: &Fields, name: &'static str) -> Result<bool, Requ
     match fields.text(name) {
         "" => Ok(false),
         "moderator" => Ok(true),
-        _ => Err(RequestError::field(name, "it must be moderator")),
+        _ => Err(RequestError::field(name, m!("it must be moderator"))),
     }
 }
 
@@ -53,7 +54,7 @@ form! {
     /// A vote on a comment.
     pub struct CommentVoteForm {
         /// The comment.
-        pub comment_id: CommentAddress = parsed("it must be two numbers, <news id>-<comment id>"), values::CommentAddress;
+        pub comment_id: CommentAddress = parsed(m!("it must be two numbers, <news id>-<comment id>")), values::CommentAddress;
         /// The vote.
         pub vote_type: Option<Direction> = vote_choice, values::VoteChoice, required = true;
     }

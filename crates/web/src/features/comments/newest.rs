@@ -18,9 +18,10 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, SiteComment};
 use tidings_domain::items::Item;
 use tidings_domain::values::{CommentAddress, size};
+use tidings_language::{Message, m, t};
 
 /// The error message for an invalid item number.
-const ITEM_NUMBER: &str = "it must be an item number, such as 17";
+const ITEM_NUMBER: &Message = m!("it must be an item number, such as 17");
 
 /// GET /comments: before, which leaves only comments with lower item numbers.
 pub async fn page(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Result<Markup, RequestError> {
@@ -33,14 +34,15 @@ pub async fn page(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Re
     let next = if rest.is_empty() { page.next } else { last };
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "New comments" }
+        h1 { (t!("New comments")) }
         @if shown.is_empty() && next.is_none() {
-            (empty_page(before.map(|_| ("comments", "/comments")), "No comments here yet.", ("/latest/0", "Find a story to discuss")))
+            @let later = before.map(|_| (t!("No more comments."), "/comments"));
+            (empty_page(later, t!("No comments here yet."), ("/latest/0", t!("Find a story to discuss"))))
         }
         @for (_, comment) in shown { (listed(&frame, comment)) }
         (more_link(next.map(|next| format!("/comments?before={next}"))))
     };
-    Ok(frame.page_with("New comments", &PageHead::of("/comments").feeds([FeedKind::Comments]), &content))
+    Ok(frame.page_with(t!("New comments"), &PageHead::of("/comments").feeds([FeedKind::Comments]), &content))
 }
 
 /// The most bytes of a comment in the list.
@@ -56,11 +58,16 @@ fn listed_bytes(comment: &Seen<SiteComment>) -> usize {
 fn listed(frame: &Frame<'_>, comment: &Seen<SiteComment>) -> Markup {
     let news = &comment.news;
     let place = CommentContext::among_others(news);
+    let story = title_link(&news_address(news.id), Some(&news.title));
     html! {
         h2.about-what {
-            "On " (title_link(&news_address(news.id), Some(&news.title)))
-            @if let Some((id, line)) = &comment.parent {
-                ", in reply to " a.parent-line href=(comment_address(CommentAddress { news: news.id, comment: *id })) { (line) }
+            @match &comment.parent {
+                Some((id, line)) => {
+                    @let address = comment_address(CommentAddress { news: news.id, comment: *id });
+                    @let comment = html! { a.parent-line href=(address) { (line) } };
+                    (t!("On {story}, in reply to {comment}", story, comment))
+                }
+                None => { (t!("On {story}", story)) }
             }
         }
         ol.thread role="list" { (comment_item(frame, place, Viewed::Whole(comment.line()), 0)) }

@@ -16,7 +16,7 @@ use crate::markup::head::{PageHead, PageKind, excerpt};
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::menu_link;
 use crate::markup::page::Page;
-use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
+use crate::markup::parts::{deleted_user, news_anchor};
 use crate::markup::withheld::{lock_notice, shown_title};
 use crate::request::form::Form;
 use crate::request::path::PathOf;
@@ -32,8 +32,8 @@ use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::subscriptions::Subscription;
-use tidings_domain::values::words::{counted, grouped};
 use tidings_domain::values::{Closed, CommentId, CommentOrder, NewsId, Thing};
+use tidings_language::{n, t};
 
 /// A page of a thread.
 struct ThreadPage<'a> {
@@ -75,16 +75,16 @@ impl<'a> ThreadPage<'a> {
         let content = written(|html| {
             self.head(frame).render_to(html);
             self.continuation().render_to(html);
-            self.paging("Pages").render_to(html);
+            self.paging(t!("Pages")).render_to(html);
             self.tools().render_to(html);
             list.render(frame).render_to(html);
-            self.paging("Pages, again").render_to(html);
+            self.paging(t!("Pages, again")).render_to(html);
             merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
         });
         let title = match (self.part.branch, self.part.number) {
             (None, 1) => title,
-            (None, number) => format!("{title} (page {number})"),
-            (Some(_), _) => format!("Replies on {title}"),
+            (None, number) => t!("{title} (page {number})", title, number).to_string(),
+            (Some(_), _) => t!("Replies on {title}", title).to_string(),
         };
         let head = match self.is_removed() {
             true => PageHead::default().with(html! { meta name="robots" content="noindex"; }),
@@ -115,18 +115,34 @@ impl<'a> ThreadPage<'a> {
         let is_withheld = !perspective.sees(&self.thread.news, ShownIn::Chosen);
         match (comment, is_withheld) {
             (Some(line), _) => {
-                format!("{}: {}", line.username.unwrap_or(DELETED_USER), excerpt(line.body()))
+                format!("{}: {}", line.username.unwrap_or(deleted_user()), excerpt(line.body()))
             }
             (None, true) => String::new(),
             (None, false) => match (news.text(), news.link()) {
                 (Some(text), _) => excerpt(text),
-                (None, link) => format!(
-                    "{} on {} about a story{} submitted by {}.",
-                    counted(news.comments, "comment", "comments"),
-                    frame.site().name,
-                    link.map(|link| format!(" from {}", link.host)).unwrap_or_default(),
-                    username.as_deref().unwrap_or(DELETED_USER),
-                ),
+                (None, link) => {
+                    let comments = n!(news.comments, "{count} comment", "{count} comments");
+                    let site = &frame.site().name;
+                    let author = username.as_deref().unwrap_or(deleted_user());
+                    let words = match link {
+                        Some(link) => t!(
+                            "{comments} on {site} about a story from {host} submitted by {author}.",
+                            comments,
+                            site,
+                            host = &link.host,
+                            author
+                        ),
+                        None => {
+                            t!(
+                                "{comments} on {site} about a story submitted by {author}.",
+                                comments,
+                                site,
+                                author
+                            )
+                        }
+                    };
+                    words.to_string()
+                }
             },
         }
     }
@@ -142,13 +158,17 @@ impl<'a> ThreadPage<'a> {
                     div.under { (self.comment_form(frame)) }
                 }
                 (None, number) => {
-                    h1 { "Comments, page " (number) " of " (pages) }
-                    p.about-what { "On " (thread_link(&self.thread.news)) }
+                    h1 { (t!("Comments, page {number} of {pages}", number, pages)) }
+                    p.about-what { (t!("On {story}", story = thread_link(&self.thread.news))) }
                     (lock_notice(news))
                 }
                 (Some(branch), number) => {
-                    h1 { "Further replies" @if number > 1 { ", page " (number) " of " (pages) } }
-                    p.about-what { "On " (link_to_thread(&self.thread.news, &self.part.address_of(branch.root))) }
+                    h1 {
+                        @if number > 1 { (t!("Further replies, page {number} of {pages}", number, pages)) }
+                        @else { (t!("Further replies")) }
+                    }
+                    @let story = link_to_thread(&self.thread.news, &self.part.address_of(branch.root));
+                    p.about-what { (t!("On {story}", story)) }
                     (lock_notice(news))
                 }
             }
@@ -163,9 +183,10 @@ impl<'a> ThreadPage<'a> {
             } @else if news.locked.is_some() {
                 // The notice below the title says so.
             } @else if frame.viewer.is_some() {
-                (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
+                (CommentEditor::in_thread(news.id, t!("Your comment"), t!("Add comment")).render(frame))
             } @else {
-                p { a.action href=(login_to(Some(LoginReason::Comment), &format!("{}#comment", frame.way_back))) { "Log in to comment" } }
+                @let login = login_to(Some(LoginReason::Comment), &format!("{}#comment", frame.way_back));
+                p { a.action href=(login) { (t!("Log in to comment")) } }
             }
         }
     }
@@ -178,12 +199,11 @@ impl<'a> ThreadPage<'a> {
         let parent = parent.and_then(|parent| places.iter().find(|place| place.id == parent));
         html! {
             @if let Some(parent) = parent {
-                p.about-what {
-                    "Continues the replies to "
-                    a href=(self.part.address_of(parent.id)) {
-                        "the comment by " (parent.username.as_deref().unwrap_or(DELETED_USER))
-                    }
-                }
+                @let author = parent.username.as_deref().unwrap_or(deleted_user());
+                @let comment = html! {
+                    a href=(self.part.address_of(parent.id)) { (t!("the comment by {author}", author)) }
+                };
+                p.about-what { (t!("Continues the replies to {comment}", comment)) }
             }
         }
     }
@@ -191,17 +211,20 @@ impl<'a> ThreadPage<'a> {
     /// How many comments there are and how many of them are new, and their order. The script adds a button that collapses all.
     fn tools(&self) -> Markup {
         let places = self.thread.outline().places();
-        let orders =
-            [(CommentOrder::Score, "Best"), (CommentOrder::Newest, "New"), (CommentOrder::Oldest, "Old")];
+        let orders = [
+            (CommentOrder::Score, t!("order" => "Best")),
+            (CommentOrder::Newest, t!("order" => "New")),
+            (CommentOrder::Oldest, t!("order" => "Old")),
+        ];
         let count = self.thread.news.news.comments;
         html! {
-            @if places.is_empty() { h2.hidden { "No comments" } } @else {
+            @if places.is_empty() { h2.hidden { (t!("No comments")) } } @else {
                 div.thread-tools data-tools {
-                    h2 { (counted(count, "comment", "comments")) }
+                    h2 { (n!(count, "{count} comment", "{count} comments")) }
                     (self.news_of_thread())
                     @if places.len() > 1 {
-                        nav.sort aria-label="Order of the comments" {
-                            span { "Sort by:" }
+                        nav.sort aria-label=(t!("Order of the comments")) {
+                            span { (t!("Sort by:")) }
                             @for (order, name) in orders {
                                 " "
                                 @if order == self.part.sorting.order {
@@ -223,12 +246,12 @@ impl<'a> ThreadPage<'a> {
         let mut new = places.filter(|(_, place)| self.new.is_some_and(|new| new.has(place)));
         html! {
             @if let (None, Some((first, _))) = (self.part.branch, new.next()) {
-                @let count = 1 + new.count() as u64;
+                @let count = 1 + new.count();
                 p.new-comments #new {
                     a href=(jump_address(self.part, self.thread.outline(), &self.pages, first)) data-first-new {
-                        (counted(count, "new comment", "new comments"))
+                        (n!(count, "{count} new comment", "{count} new comments"))
                     }
-                    span { " since your last visit" }
+                    span { " " (t!("since your last visit")) }
                 }
             }
         }
@@ -240,9 +263,9 @@ impl<'a> ThreadPage<'a> {
         let span = self.pages.span(number).filter(|_| count > 1);
         let is_near = |page: u64| page == 1 || page == count || page.abs_diff(number) <= NEAR_PAGES;
         html! {
-            @if let Some([first, last, all]) = span.map(|span| span.map(|count| grouped(count as u64))) {
+            @if let Some([first, last, all]) = span {
                 nav.pages aria-label=(label) {
-                    span { (first) "–" (last) " of " (all) " · pages" }
+                    span { (t!("{first}–{last} of {all}", first, last, all)) " · " (t!("pages")) }
                     @for page in (1..=count).filter(|page| is_near(*page)) {
                         @if page > 1 && !is_near(page - 1) { " …" }
                         " "
@@ -262,13 +285,13 @@ impl<'a> ThreadPage<'a> {
 fn why_closed(why: Closed) -> Markup {
     html! {
         @match why {
-            Closed::Deleted => "This story has been deleted. Its comments can still be read.",
-            Closed::Erased => "This story has been erased. Its comments can still be read.",
-            Closed::Removed => "A moderator has removed this story. Its comments can still be read.",
-            Closed::Held => "Only you and moderators see this story until a moderator approves it.",
+            Closed::Deleted => (t!("This story has been deleted. Its comments can still be read.")),
+            Closed::Erased => (t!("This story has been erased. Its comments can still be read.")),
+            Closed::Removed => (t!("A moderator has removed this story. Its comments can still be read.")),
+            Closed::Held => (t!("Only you and moderators see this story until a moderator approves it.")),
             Closed::Merged(into) => {
-                "A moderator has merged this story into "
-                a href=(news_address(into)) { "another one" } ". Please comment there."
+                @let story = html! { a href=(news_address(into)) { (t!("another one")) } };
+                (t!("A moderator has merged this story into {story}. Please comment there.", story))
             }
         }
     }
@@ -298,7 +321,7 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
             @let is_open = news.state().is_open();
             @if is_open { (subscription_button(news.id, thread.subscription, is_author)) }
             @if !is_author && is_open {
-                " " a href=(flag_address(&Thing::Story(news.id))) rel="nofollow" { "flag" }
+                " " a href=(flag_address(&Thing::Story(news.id))) rel="nofollow" { (t!("verb" => "flag")) }
             }
         }
         (menu_link(frame, &Thing::Story(news.id), news.user_id))
@@ -327,8 +350,14 @@ fn subscription_button(news: NewsId, subscription: Subscription, is_author: bool
         Subscription::Unset => is_author,
     };
     match is_told {
-        true => story_button(news, "/unsubscribe", ("Stop telling me about new comments", "unsubscribe")),
-        false => story_button(news, "/subscribe", ("Tell me about new comments", "subscribe")),
+        true => {
+            let title = t!("Stop telling me about new comments");
+            story_button(news, "/unsubscribe", (title, t!("button" => "unsubscribe")))
+        }
+        false => {
+            let title = t!("Tell me about new comments");
+            story_button(news, "/subscribe", (title, t!("button" => "subscribe")))
+        }
     }
 }
 
@@ -344,7 +373,7 @@ fn link_to_thread(line: &NewsLine, address: &str) -> Markup {
 
 /// The title of a story as a link; `None` for a deleted story.
 pub fn title_link(address: &str, title: Option<&str>) -> Markup {
-    html! { a href=(address) dir="auto" { (title.unwrap_or(DELETED_STORY)) } }
+    html! { a href=(address) dir="auto" { (title.unwrap_or_else(|| t!("[deleted story]"))) } }
 }
 
 /// GET /comment/:news/:comment?sort=O: leads to the comment in its thread.

@@ -8,9 +8,10 @@ use super::comment_item::{
 };
 use super::thread_part::ThreadPart;
 use crate::limits::COMMENT_CACHE_BYTES;
+use crate::markup::dates::ago;
 use crate::markup::fragments::{Fragment, PartKey, Slots, written};
 use crate::markup::frame::Frame;
-use crate::markup::parts::{DELETED_USER, ago};
+use crate::markup::parts::deleted_user;
 use crate::markup::vote_buttons::ButtonPair;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::LazyCell;
@@ -22,7 +23,8 @@ use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
 use tidings_domain::comments::relatives::{Relatives, relatives};
 use tidings_domain::comments::threads::{NewComments, Thread};
 use tidings_domain::values::CommentId;
-use tidings_domain::values::words::{counted, first_words};
+use tidings_domain::values::words::first_words;
+use tidings_language::{n, t};
 
 /// The usual size of a comment's markup without its text, in bytes.
 const USUAL_MARKUP_BYTES: usize = 1_500;
@@ -157,7 +159,8 @@ impl ThreadList<'_> {
         {
             open_list(html, open);
             let address = self.part.address_of(reply.id);
-            html! { li.continue { a.action href=(address) { "continue this thread" } } }.render_to(html);
+            html! { li.continue { a.action href=(address) { (t!("continue this thread")) } } }
+                .render_to(html);
         }
     }
 }
@@ -175,17 +178,17 @@ fn branch((id, level): (CommentId, usize), summary: &Markup, item: &Markup) -> M
 /// The summary of a collapsed branch: the author of its comment, its age, its replies and its first words.
 fn summary(view: Viewed<ThreadLine<'_>>, relatives: Relatives, age: impl Render) -> Markup {
     let name = match &view {
-        Viewed::Whole(line) => line.username.unwrap_or(DELETED_USER),
-        Viewed::Line(_, Collapsed::Deleted) => "[deleted comment]",
-        Viewed::Line(..) | Viewed::Nothing => "[hidden comment]",
+        Viewed::Whole(line) => line.username.unwrap_or(deleted_user()),
+        Viewed::Line(_, Collapsed::Deleted) => t!("[deleted comment]"),
+        Viewed::Line(..) | Viewed::Nothing => t!("[hidden comment]"),
     };
-    let replies = relatives.branch.saturating_sub(1) as u64;
+    let replies = relatives.branch.saturating_sub(1);
     html! {
         summary {
             // While the branch is open, only the name is read, as that of the switch.
             span { (name) }
             span {
-                " · " (age) " · " (counted(replies, "reply", "replies"))
+                " · " (age) " · " (n!(replies, "{count} reply", "{count} replies"))
                 @if let Viewed::Whole(line) = view { " · " (first_words(line.body())) }
             }
         }

@@ -12,6 +12,7 @@ use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::Arrangement;
 use tidings_domain::values::{Choice, CommentId, CommentOrder, NewsId};
+use tidings_language::m;
 
 /// The order of the comments on a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -119,7 +120,7 @@ pub struct ThreadQuery {
 impl FromFields for ThreadQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let comment = |name| {
-            let unknown = RequestError::field(name, "it must be the number of a comment");
+            let unknown = RequestError::field(name, m!("it must be the number of a comment"));
             fields.get(name).map(|id| id.parse::<CommentId>().map_err(|_| unknown)).transpose()
         };
         let (at, posted) = (comment("at")?, comment("posted")?);
@@ -165,7 +166,7 @@ impl ThreadQuery {
 /// # Errors
 /// A failure that names the field if there is no such order.
 pub fn sort_field(fields: &Fields) -> Result<Option<CommentOrder>, RequestError> {
-    let unknown = RequestError::field("sort", "it must be score, newest or oldest");
+    let unknown = RequestError::field("sort", m!("it must be score, newest or oldest"));
     fields.get("sort").map(|name| CommentOrder::parse(name).ok_or(unknown)).transpose()
 }
 

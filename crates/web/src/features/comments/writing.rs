@@ -20,8 +20,8 @@ use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{KEPT_AFTER_DELETION, empty_page, hint_for_new, paging};
-use crate::markup::withheld::unlisted_note;
+use crate::markup::parts::{empty_page, hint_for_new, paging};
+use crate::markup::withheld::{Kind, unlisted_note};
 use crate::request::form::{Fields, ShownAgain, id_or_none};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
@@ -40,6 +40,7 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::moderation::log::write_speaking;
 use tidings_domain::values::{Body, CommentAddress, CommentId, CommentOrder, Deed, NewsId, Thing};
 use tidings_domain::{Error, Refusal};
+use tidings_language::t;
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens
 /// it below a comment.
@@ -75,7 +76,11 @@ impl<'a> CommentEditor<'a> {
     /// The form for a comment on a story, with a text that was meant for a story with the same URL. The script
     /// keeps it as the draft of the comment.
     pub fn on_earlier(news: NewsId, text: &'a str) -> Self {
-        Self { text, place: EditorPlace::Kept, ..Self::in_thread(news, "Your comment", "Add comment") }
+        Self {
+            text,
+            place: EditorPlace::Kept,
+            ..Self::in_thread(news, t!("Your comment"), t!("Add comment"))
+        }
     }
 
     /// The form.
@@ -94,7 +99,7 @@ impl<'a> CommentEditor<'a> {
                 @if self.edited.is_none() && is_moderator(frame) {
                     label.choice {
                         input type="checkbox" name="speaking_as" value="moderator";
-                        span { "Speak as a moderator" }
+                        span { (t!("Speak as a moderator")) }
                     }
                 }
                 div.buttons {
@@ -112,7 +117,7 @@ impl<'a> CommentEditor<'a> {
         let field = if self.edited.is_none() { field.required() } else { field };
         let field = match self.place {
             EditorPlace::InThread => {
-                field.with("class", "short").with("rows", "1").with("placeholder", "Add a comment")
+                field.with("class", "short").with("rows", "1").with("placeholder", t!("Add a comment"))
             }
             EditorPlace::Kept => field.with("data-kept", ""),
             EditorPlace::Alone => field.with("autofocus", ""),
@@ -152,7 +157,7 @@ impl CommentFormPage<'_> {
         let place = CommentContext::alone(news);
         let content = html! {
             h1 { (self.heading) }
-            h2.about-what { "On " (thread_link(&self.thread.news)) }
+            h2.about-what { (t!("On {story}", story = thread_link(&self.thread.news))) }
             @if let Some(view) = self.about {
                 ol.thread role="list" { (comment_item(frame, place, view, 0)) }
             }
@@ -164,15 +169,17 @@ impl CommentFormPage<'_> {
 
     fn deletion(&self, frame: &Frame<'_>, id: CommentId) -> Markup {
         html! {
-            h2 #delete { "Delete this comment" }
+            h2 #delete { (t!("Delete this comment")) }
             form.form method="post" action="/postcomment" {
                 input type="hidden" name="news_id" value=(self.thread.news.news.id);
                 input type="hidden" name="comment_id" value=(id);
                 input type="hidden" name="parent_id" value="-1";
                 input type="hidden" name="comment" value="";
                 (frame.signed_fields())
-                p.hint { "Its text will no longer be shown. " (KEPT_AFTER_DELETION) " Replies to it stay." }
-                button.button.grave { "Delete comment" }
+                p.hint {
+                    (t!("Its text will no longer be shown. It is kept until you leave and have erased what you wrote, or an administrator erases it. Replies to it stay."))
+                }
+                button.button.grave { (t!("Delete comment")) }
             }
         }
     }
@@ -197,8 +204,8 @@ fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestErro
 fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> Result<Markup, RequestError> {
     let about = parent.and_then(|parent| thread.outline().position(parent)).map(|at| thread.view(at));
     let (heading, label, button) = match parent {
-        Some(_) => ("Reply", "Your reply", "Reply"),
-        None => ("Comment", "Your comment", "Add comment"),
+        Some(_) => (t!("heading" => "Reply"), t!("Your reply"), t!("button" => "Reply")),
+        None => (t!("heading" => "Comment"), t!("Your comment"), t!("Add comment")),
     };
     let news = thread.news.news.id;
     let place = EditorPlace::Alone;
@@ -233,9 +240,9 @@ fn edit_page(
         parent: comment.parent_id,
         text: written,
         place: EditorPlace::Alone,
-        ..CommentEditor::in_thread(thread.news.news.id, "Your comment", "Save")
+        ..CommentEditor::in_thread(thread.news.news.id, t!("Your comment"), t!("Save"))
     });
-    let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
+    let heading = if form.is_some() { t!("Edit comment") } else { t!("Delete comment") };
     let deletable = may_delete.is_ok().then_some(id);
     let about = if form.is_some() { None } else { Some(about) };
     Ok(CommentFormPage { heading, thread, about, form, deletable }.render(frame))
@@ -320,7 +327,8 @@ pub fn comments_with_news(frame: &Frame<'_>, comments: &[Seen<UserComment>]) -> 
     html! {
         @for comment in comments {
             @let UserComment { news_id, title, .. } = &**comment;
-            h2.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
+            @let story = title_link(&news_address(*news_id), title.as_deref());
+            h2.about-what { (t!("On {story}", story)) }
             ol.thread role="list" {
                 @let place = CommentContext {
                     news: *news_id, news_deleted: title.is_none(), is_open: comment.is_open, among_others: true,
@@ -339,17 +347,17 @@ pub async fn of_user(
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let heading = format!("Comments by {}", user.username);
+    let heading = t!("Comments by {author}", author = &user.username).to_string();
     let base = user_address("usercomments", &user.username, "/");
     let first_page = format!("{base}0");
     let content = html! {
         h1 { (heading) }
         @if page.comments.is_empty() && page.unlisted == 0 {
-            @let later = (start > 0).then_some(("comments", &*first_page));
-            (empty_page(later, "No comments here yet.", ("/latest/0", "Find a story to discuss")))
+            @let later = (start > 0).then_some((t!("No more comments."), &*first_page));
+            (empty_page(later, t!("No comments here yet."), ("/latest/0", t!("Find a story to discuss"))))
         }
         (comments_with_news(&frame, &page.comments))
-        (unlisted_note(&frame, page.unlisted, ("comment", "comments")))
+        (unlisted_note(&frame, page.unlisted, Kind::Comment))
         (paging(
             &|start| frame.here.keeping_hidden(format!("{base}{start}")),
             start,

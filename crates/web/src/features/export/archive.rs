@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::limits::{EXPORT_BYTES, EXPORT_PLAIN_BYTES, EXPORT_TEXT_BYTES};
-use crate::markup::parts::moment;
+use crate::markup::dates::moment;
 use crate::settings::SiteSettings;
 use serde_json::{Value, json};
 use std::io::{self, Cursor, Write};

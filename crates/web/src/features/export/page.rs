@@ -1,8 +1,8 @@
 //! The page of an export for people: one file that needs no network, no script and no other file.
 
-use crate::features::moderation::messages::THE_MODERATORS;
 use crate::markup::addresses::{message_thread_address, profile_address};
-use crate::markup::parts::{age_as, moment};
+use crate::markup::dates::to_the_minute;
+use crate::markup::parts::age_as;
 use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
@@ -12,8 +12,9 @@ use tidings_domain::exports::{
     RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, VoteChoice, VoteRecord, VotedKind,
 };
 use tidings_domain::values::text::printable_lines;
-use tidings_domain::values::words::{counted, grouped_signed};
-use tidings_domain::values::{NewsUrl, Timestamp};
+use tidings_domain::values::{CommentId, NewsId, NewsUrl, Timestamp};
+use tidings_language::numbers::number;
+use tidings_language::{n, t, tag};
 
 const STYLE: &str = include_str!("../../../assets/export/style.css");
 /// The page shows texts of people. It loads and runs nothing, whatever they contain.
@@ -66,11 +67,11 @@ impl Page {
 
     /// The page up to the first section, with the account.
     pub(super) fn beginning(&self, account: &AccountRecord, now: Timestamp) -> String {
-        let title = format!("Export of {} from {}", account.username, self.site.name);
+        let title = t!("Export of {name} from {site}", name = &account.username, site = &self.site.name);
         let beginning = html! {
             (DOCTYPE)
             // The end tags are in `END`.
-            (PreEscaped("<html lang=\"en\">"))
+            (PreEscaped(format!("<html lang=\"{}\" dir=\"{}\">", tag(), tag().direction())))
             head {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
@@ -83,12 +84,15 @@ impl Page {
             header {
                 h1 { (title) }
                 p {
-                    "Made on " (time(now)) " from " a href=(self.site.url) { (self.site.url) }
-                    ". The file data.json has the same data for programs."
+                    (t!(
+                        "Made on {date} from {site}. The file data.json has the same data for programs.",
+                        date = time(now),
+                        site = html! { a href=(self.site.url) { (self.site.url) } },
+                    ))
                 }
-                nav aria-label="Contents" {
+                nav aria-label=(t!("Contents")) {
                     ul {
-                        li { a href="#account" { "Account" } }
+                        li { a href="#account" { (t!("Account")) } }
                         @for section in Section::iter() {
                             li { a href={ "#" (section.name()) } { (heading(section)) } }
                         }
@@ -97,7 +101,7 @@ impl Page {
             }
             (PreEscaped("<main>"))
             section id="account" {
-                h2 { "Account" }
+                h2 { (t!("Account")) }
                 dl { @for (name, value) in account_facts(account) { dt { (name) } dd { (value) } } }
             }
         };
@@ -120,9 +124,17 @@ impl Page {
     /// The end of a section with or without records.
     pub(super) fn section_end(has_records: bool, left_out: u64) -> String {
         let end = html! {
-            @if !has_records && left_out == 0 { li { p { "None." } } }
+            @if !has_records && left_out == 0 { li { p { (t!("list" => "None.")) } } }
             @if left_out > 0 {
-                li { p { (counted(left_out, "entry is", "entries are")) " left out: the export is full." } }
+                li {
+                    p {
+                        (n!(
+                            left_out,
+                            "{count} entry is left out: the export is full.",
+                            "{count} entries are left out: the export is full.",
+                        ))
+                    }
+                }
             }
             (PreEscaped("</ul></section>\n"))
         };
@@ -163,16 +175,24 @@ impl Page {
             Record::Story(story) => self.story(story),
             Record::Comment(comment) => self.comment(comment),
             Record::Tweet(tweet) => {
-                let facts = tweet.news_id.map(|news| format!("announces story {news}"));
-                let item = Item::of(format!("Post {}", tweet.id), tweet.time).with_text(Some(&tweet.text));
-                item.at(site, &format!("/tweet/{}", tweet.id))
-                    .with_facts(facts.into_iter().chain(state(false, tweet.withheld.as_deref())))
+                let announced =
+                    |news: NewsId| String::from(t!("announces story {id}", id = news.to_string()));
+                let title = t!("Post {id}", id = tweet.id.to_string());
+                let item = Item::of(title, tweet.time).with_text(Some(&tweet.text));
+                item.at(site, &format!("/tweet/{}", tweet.id)).with_facts(
+                    tweet.news_id.map(announced).into_iter().chain(state(false, tweet.withheld.as_deref())),
+                )
             }
             Record::Vote(vote) => self.vote(vote),
             Record::Flag(FlagRecord { kind, id, reason, note, time }) => {
-                let kind = if *kind == "user" { "profile" } else { kind };
-                let item = Item::of(format!("The {kind} {id}"), *time).with_text(note.as_ref());
-                item.with_facts([format!("as {reason}")])
+                let title = match *kind {
+                    "story" => t!("The story {id}", id),
+                    "comment" => t!("The comment {id}", id),
+                    "user" => t!("The profile {id}", id),
+                    _ => t!("The tweet {id}", id),
+                };
+                let item = Item::of(title, *time).with_text(note.as_ref());
+                item.with_facts([t!("as {reason}", reason = *reason).into()])
             }
             Record::Listed(listed) => {
                 let title = story_title(listed.title.as_deref(), &listed.news_id.to_string());
@@ -182,7 +202,11 @@ impl Page {
                 Item::of(topic.clone(), *since).at(site, &format!("/topic/{topic}"))
             }
             Record::Mute(MuteRecord { what, value, since }) => {
-                let what = if what == "domain" { "site" } else { what };
+                let what = match what.as_str() {
+                    "user" => t!("user"),
+                    "domain" => t!("site"),
+                    _ => t!("word"),
+                };
                 Item::of(value.clone(), *since).with_facts([what.to_owned()])
             }
             Record::Person(PersonRecord { username, since }) => {
@@ -190,7 +214,7 @@ impl Page {
             }
             Record::Inbox(entry) => inbox_entry(entry),
             Record::Message(message) => {
-                let from = message.from.as_deref().unwrap_or(THE_MODERATORS);
+                let from = message.from.as_deref().unwrap_or(t!("the moderators"));
                 let item = Item::of(from, message.time).with_text(Some(&message.text));
                 item.at(site, &message_thread_address(message.thread_id))
             }
@@ -200,14 +224,15 @@ impl Page {
 
     fn story(&self, story: &StoryRecord) -> Item {
         let mut facts = vec![
-            format!("story {}", story.id),
+            t!("story {id}", id = story.id.to_string()).into(),
             counted_votes(story.up, story.down),
-            counted(story.comments, "comment", "comments"),
+            n!(story.comments, "{count} comment", "{count} comments").into(),
         ];
-        facts.extend((!story.topics.is_empty()).then(|| format!("topics: {}", story.topics.join(", "))));
+        let topics = || String::from(t!("topics: {topics}", topics = story.topics.join(", ")));
+        facts.extend((!story.topics.is_empty()).then(topics));
         facts.extend(state(story.deleted, story.withheld.as_deref()));
         let link = story.url.as_deref().filter(|url| !url.is_empty());
-        facts.extend(link.map(|url| format!("links to {url}")));
+        facts.extend(link.map(|url| String::from(t!("links to {url}", url))));
         // Only an http(s) address becomes a link, also if another program stored something else.
         let address = link.and_then(|url| Some(NewsUrl::parse_imported(url).ok()?.address().into_owned()));
         let title = story_title(story.title.as_deref(), &story.id.to_string());
@@ -219,10 +244,12 @@ impl Page {
     fn comment(&self, comment: &CommentRecord) -> Item {
         let CommentRecord { news_id, comment_id, .. } = comment;
         let mut facts = vec![counted_votes(comment.up, comment.down)];
-        facts.extend(comment.parent_id.map(|parent| format!("a reply to comment {parent}")));
+        let reply = |parent: CommentId| String::from(t!("a reply to comment {id}", id = parent.to_string()));
+        facts.extend(comment.parent_id.map(reply));
         facts.extend(state(comment.deleted, comment.withheld.as_deref()));
         let story = story_title(comment.title.as_deref(), &news_id.to_string());
-        let item = Item::of(format!("Comment {comment_id} on {story}"), comment.time).with_facts(facts);
+        let title = t!("Comment {id} on {story}", id = comment_id.to_string(), story);
+        let item = Item::of(title, comment.time).with_facts(facts);
         item.at(&self.site, &format!("/comment/{news_id}/{comment_id}")).with_text(comment.text.as_ref())
     }
 
@@ -230,10 +257,12 @@ impl Page {
         let id = &vote.id;
         let (title, path) = match vote.kind {
             VotedKind::Story => (story_title(vote.title.as_deref(), id), format!("/news/{id}")),
-            VotedKind::Comment => (format!("Comment {id}"), format!("/comment/{}", id.replace('-', "/"))),
+            VotedKind::Comment => {
+                (t!("Comment {id}", id).into(), format!("/comment/{}", id.replace('-', "/")))
+            }
             VotedKind::Site => (id.clone(), format!("/site/{id}")),
         };
-        let choice = if vote.vote == VoteChoice::Up { "up" } else { "down" };
+        let choice = if vote.vote == VoteChoice::Up { t!("vote" => "up") } else { t!("vote" => "down") };
         let facts = vec![choice.to_owned()];
         Item { title, facts, time: vote.time, ..Item::default() }.at(&self.site, &path)
     }
@@ -242,10 +271,12 @@ impl Page {
 /// An entry of an inbox, in words.
 fn inbox_entry(entry: &InboxRecord) -> Item {
     let title = match entry.kind {
-        "moderation" => "A message from a moderator".to_owned(),
-        kind => format!("A {kind}"),
+        "moderation" => t!("A message from a moderator"),
+        "mention" => t!("A mention"),
+        "follow" => t!("A follow"),
+        _ => t!("A reply"),
     };
-    let read = if entry.read { "read" } else { "unread" };
+    let read = if entry.read { t!("message" => "read") } else { t!("message" => "unread") };
     // The id, such as reply:7-3, names the subject of the entry. It adds nothing to a message.
     let id = entry.text.is_none().then(|| entry.id.clone());
     let item = Item::of(title, entry.time).with_text(entry.text.as_ref());
@@ -253,67 +284,70 @@ fn inbox_entry(entry: &InboxRecord) -> Item {
 }
 
 fn open_session(session: &SessionRecord) -> Item {
-    let title = if session.agent.is_empty() { "An unknown program" } else { &session.agent };
-    let from = (!session.address.is_empty()).then(|| format!("from {}", session.address));
-    let seen = session.last_seen.map(|seen| format!("last seen {}", date(seen)));
+    let title = if session.agent.is_empty() { t!("An unknown program") } else { &session.agent };
+    let from =
+        (!session.address.is_empty()).then(|| String::from(t!("from {address}", address = &session.address)));
+    let seen = session.last_seen.map(|seen| String::from(t!("last seen {date}", date = date(seen))));
     let item = Item { title: title.to_owned(), time: session.since, ..Item::default() };
     item.with_facts(from.into_iter().chain(seen))
 }
 
 fn story_title(title: Option<&str>, id: &str) -> String {
-    title.map_or_else(|| format!("Story {id}"), str::to_owned)
+    title.map_or_else(|| t!("Story {id}", id).into(), str::to_owned)
 }
 
 /// Whether it is deleted, and why readers do not see it.
 fn state(deleted: bool, withheld: Option<&str>) -> Vec<String> {
     let mut facts = Vec::new();
     if deleted {
-        facts.push("deleted".to_owned());
+        facts.push(t!("deleted").to_owned());
     }
     facts.extend(withheld.map(|withheld| match withheld.split_once(':') {
-        Some(("removed", reason)) => format!("removed by a moderator: {reason}"),
-        Some(("held", reason)) => format!("held until a moderator approves it: {reason}"),
-        _ => "hidden by readers' flags".to_owned(),
+        Some(("removed", reason)) => t!("removed by a moderator: {reason}", reason).into(),
+        Some(("held", reason)) => t!("held until a moderator approves it: {reason}", reason).into(),
+        _ => t!("hidden by readers' flags").to_owned(),
     }));
     facts
 }
 
-fn counted_votes(up: impl TryInto<i64>, down: impl TryInto<i64>) -> String {
-    let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
-    format!("{} votes, {} down", grouped_signed(up), grouped_signed(down))
+fn counted_votes(up: i64, down: i64) -> String {
+    t!("{up} votes, {down} down", up, down).into()
 }
 
 fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
     let settings = &account.settings;
-    let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+    let yes = |on: bool| if on { t!("yes") } else { t!("no") }.to_owned();
     let refused = Some(account.mail_refused).filter(|refused| *refused > 0);
     let mut facts = vec![
-        ("Username", account.username.clone()),
-        ("Number", account.id.to_string()),
-        ("Full name", account.fullname.clone()),
-        ("About", account.about.clone()),
-        ("E-mail address", account.email.clone()),
-        ("Confirmed e-mail address", account.confirmed_email.clone()),
-        ("New e-mail address, not confirmed yet", account.new_email.clone()),
-        ("E-mails refused by the address", refused.map(|refused| refused.to_string()).unwrap_or_default()),
-        ("Created", date(account.created)),
-        ("Last visit", account.last_visit.map(date).unwrap_or_default()),
-        ("Karma", grouped_signed(account.karma)),
-        ("Role", role(&account.flags).to_owned()),
+        (t!("Username"), account.username.clone()),
+        (t!("Number"), account.id.to_string()),
+        (t!("Full name"), account.fullname.clone()),
+        (t!("profile" => "About"), account.about.clone()),
+        (t!("E-mail address"), account.email.clone()),
+        (t!("Confirmed e-mail address"), account.confirmed_email.clone()),
+        (t!("New e-mail address, not confirmed yet"), account.new_email.clone()),
+        (
+            t!("E-mails refused by the address"),
+            refused.map(|refused| refused.to_string()).unwrap_or_default(),
+        ),
+        (t!("account" => "Created"), date(account.created)),
+        (t!("Last visit"), account.last_visit.map(date).unwrap_or_default()),
+        (t!("Karma"), number(account.karma)),
+        (t!("Role"), role(&account.flags).to_owned()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
-    facts.extend(account.restrictions.iter().map(|restriction| ("Restriction", restricted(restriction))));
+    facts.extend(account.restrictions.iter().map(|restriction| (t!("Restriction"), restricted(restriction))));
     facts.extend([
-        ("Announces stories to followers", yes(settings.tweet_news)),
-        ("Picture from gravatar.com", yes(settings.gravatar)),
-        ("Replies by mail", yes(settings.mail_replies)),
-        ("Digest", settings.digest.to_owned()),
-        ("Order of comments", settings.sort_comments.to_owned()),
-        ("Keyboard shortcuts", settings.shortcuts.to_owned()),
-        ("Shows hidden items", yes(settings.show_hidden)),
-        ("Colours", settings.theme.to_owned()),
-        ("Text size", settings.text_size.to_owned()),
-        ("Feed of the inbox", yes(settings.inbox_feed)),
+        (t!("Announces stories to followers"), yes(settings.tweet_news)),
+        (t!("Picture from gravatar.com"), yes(settings.gravatar)),
+        (t!("Replies by mail"), yes(settings.mail_replies)),
+        (t!("Digest"), settings.digest.to_owned()),
+        (t!("Order of comments"), settings.sort_comments.to_owned()),
+        (t!("Keyboard shortcuts"), settings.shortcuts.to_owned()),
+        (t!("Shows hidden items"), yes(settings.show_hidden)),
+        (t!("Colours"), settings.theme.to_owned()),
+        (t!("Text size"), settings.text_size.to_owned()),
+        (t!("Feed of the inbox"), yes(settings.inbox_feed)),
     ]);
     facts
 }
@@ -321,61 +355,75 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
 /// A restriction by a moderator, in words.
 fn restricted(restriction: &RestrictionRecord) -> String {
     let RestrictionRecord { kind, until, reason, moderation_id } = restriction;
-    let until = until.map(|until| format!(" until {}", date(until))).unwrap_or_default();
-    format!("{kind}{until}, entry {moderation_id} of the moderation log: {reason}")
+    let restriction = match *kind {
+        "banned" => t!("banned"),
+        "silenced" => t!("silenced"),
+        "held" => t!("held"),
+        _ => t!("discounted"),
+    };
+    let id = moderation_id.to_string();
+    let text = match until.map(date) {
+        Some(date) => t!(
+            "{restriction} until {date}, entry {id} of the moderation log: {reason}",
+            restriction,
+            date,
+            id,
+            reason,
+        ),
+        None => t!("{restriction}, entry {id} of the moderation log: {reason}", restriction, id, reason),
+    };
+    text.into()
 }
 
 /// The role that the rights of an account give its owner; empty for most.
 fn role(flags: &str) -> &'static str {
     match flags {
-        flags if flags.contains('a') => "administrator",
-        flags if flags.contains('m') => "moderator",
+        flags if flags.contains('a') => t!("administrator"),
+        flags if flags.contains('m') => t!("moderator"),
         _ => "",
     }
 }
 
-const fn heading(section: Section) -> &'static str {
+fn heading(section: Section) -> &'static str {
     match section {
-        Section::Stories => "Stories",
-        Section::Comments => "Comments",
-        Section::Tweets => "Posts",
-        Section::Votes => "Votes",
-        Section::Flags => "Things you flagged",
-        Section::Saved => "Saved stories",
-        Section::Hidden => "Hidden stories",
-        Section::FollowedTopics => "Topics you follow",
-        Section::MutedTopics => "Muted topics",
-        Section::Mutes => "Muted people, sites and words",
-        Section::Blocks => "People you blocked",
-        Section::Followings => "People you follow",
-        Section::Followers => "Your followers",
-        Section::Invited => "People you invited",
-        Section::Subscriptions => "Threads you subscribed to",
-        Section::Unsubscribed => "Threads you unsubscribed from",
-        Section::Visits => "Threads you read recently",
-        Section::Inbox => "Inbox",
-        Section::Messages => "Messages with the moderators",
-        Section::Sessions => "Sessions",
+        Section::Stories => t!("Stories"),
+        Section::Comments => t!("Comments"),
+        Section::Tweets => t!("Posts"),
+        Section::Votes => t!("Votes"),
+        Section::Flags => t!("Things you flagged"),
+        Section::Saved => t!("Saved stories"),
+        Section::Hidden => t!("Hidden stories"),
+        Section::FollowedTopics => t!("Topics you follow"),
+        Section::MutedTopics => t!("Muted topics"),
+        Section::Mutes => t!("Muted people, sites and words"),
+        Section::Blocks => t!("People you blocked"),
+        Section::Followings => t!("People you follow"),
+        Section::Followers => t!("Your followers"),
+        Section::Invited => t!("People you invited"),
+        Section::Subscriptions => t!("Threads you subscribed to"),
+        Section::Unsubscribed => t!("Threads you unsubscribed from"),
+        Section::Visits => t!("Threads you read recently"),
+        Section::Inbox => t!("Inbox"),
+        Section::Messages => t!("Messages with the moderators"),
+        Section::Sessions => t!("Sessions"),
     }
 }
 
 /// An explanation of the content that a section leaves out.
-const fn explanation(section: Section) -> Option<&'static str> {
+fn explanation(section: Section) -> Option<&'static str> {
     match section {
-        Section::Votes => Some(
-            "Votes on stories, comments and sites. The site keeps no list of your votes on comments, so \
-             only those in threads you wrote in, read, saved or started are here.",
-        ),
-        Section::Inbox => Some(
-            "Only messages from moderators are shown with their text. What other people wrote belongs to \
-             them.",
-        ),
+        Section::Votes => Some(t!(
+            "Votes on stories, comments and sites. The site keeps no list of your votes on comments, so only those in threads you wrote in, read, saved or started are here."
+        )),
+        Section::Inbox => Some(t!(
+            "Only messages from moderators are shown with their text. What other people wrote belongs to them."
+        )),
         _ => None,
     }
 }
 
 fn date(time: Timestamp) -> String {
-    moment(time).strftime("%-d %b %Y, %H:%M UTC").to_string()
+    to_the_minute(time).to_string()
 }
 
 fn time(time: Timestamp) -> Markup {
@@ -395,7 +443,6 @@ fn printable(markup: Markup) -> String {
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;
-    use tidings_domain::values::NewsId;
 
     fn story(title: &str, url: &str) -> Record {
         Record::Story(StoryRecord {

@@ -7,7 +7,7 @@ use crate::markup::brand::Brand;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::fragments::LinkTarget;
 use crate::markup::markdown::markdown_at;
-use crate::markup::parts::DELETED_USER;
+use crate::markup::parts::deleted_user;
 use crate::settings::SiteSettings;
 use std::fmt::{self, Display};
 use std::ops::Deref;
@@ -111,7 +111,7 @@ impl Author {
     /// The person with a name; `None` for a deactivated account.
     pub(super) fn of(site: &SiteSettings, username: Option<&str>) -> Self {
         Self {
-            name: username.unwrap_or(DELETED_USER).to_owned(),
+            name: username.unwrap_or(deleted_user()).to_owned(),
             page: username.map(|name| site.link(&profile_address(name, ""))),
         }
     }

@@ -24,6 +24,7 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topics;
 use tidings_domain::timelines::follows::{Side, people};
 use tidings_domain::values::{Topic, TopicChoice, Window};
+use tidings_language::{m, t};
 
 /// The lists of feeds in OPML.
 const OPML: &str = "/feeds.opml";
@@ -56,59 +57,103 @@ pub async fn change_key(
             reading_key::withdraw(&app.site, user.id).await?;
             Ok(Redirect::to("/feeds#key").into_response())
         }
-        _ => Err(RequestError::field("key", "it must be new or off")),
+        _ => Err(RequestError::field("key", m!("it must be new or off"))),
     }
 }
 
 /// The page, with the addresses for programs that have a key.
 fn shown(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
     let opml = with_key(OPML, key);
+    let code = |text: &str| html! { code { (text) } };
     let content = html! {
         div.prose {
-            h1 { "Feeds" }
+            h1 { (t!("Feeds")) }
             (key_section(frame, key))
             p {
-                "Every list of this site is a feed, too. Open one in a feed reader to read what is new there. Feed \
-                 readers also find the feed of a page by its address."
+                (t!(
+                    "Every list of this site is a feed, too. Open one in a feed reader to read what is new there. Feed readers also find the feed of a page by its address."
+                ))
             }
-            h2 { "The whole site" }
+            h2 { (t!("The whole site")) }
             (list(FeedKind::of_site().map(|kind| (words(&kind), kind)), key))
-            p { a href=(opml) type=(OPML_TYPE) { "All of these and the topics as one file" } " (OPML), for most feed readers." }
-            h2 { "Parts of the site" }
+            p {
+                (t!(
+                    "{link} (OPML), for most feed readers.",
+                    link = html! { a href=(opml) type=(OPML_TYPE) { (t!("All of these and the topics as one file")) } },
+                ))
+            }
+            h2 { (t!("Parts of the site")) }
             ul {
-                li { a href=(TOPICS) { "Topics" } ": add " code { "/atom" } " to the address of a topic or of several, such as " code { "/topic/rust/atom" } " for the best and " code { "/topic/rust/new/atom" } " for new stories." }
-                li { "A story: the comments on it are at an address such as " code { "/news/7/atom" } "." }
                 li {
-                    "A person: " code { "/user/alice/atom" } " is everything that alice writes, "
-                    code { "/user/alice/stories/atom" } " and " code { "/user/alice/comments/atom" } " are parts of that"
-                    @if frame.rules.features.timelines { ", and her posts are at " code { "/@alice/feed" } }
-                    "."
+                    (t!(
+                        "{topics}: add {atom} to the address of a topic or of several, such as {best} for the best and {new} for new stories.",
+                        topics = html! { a href=(TOPICS) { (t!("Topics")) } },
+                        atom = code("/atom"),
+                        best = code("/topic/rust/atom"),
+                        new = code("/topic/rust/new/atom"),
+                    ))
                 }
-                li { "A site that stories link to: " code { "/site/example.com/atom" } "." }
+                li { (t!("A story: the comments on it are at an address such as {address}.", address = code("/news/7/atom"))) }
+                li {
+                    @let (all, stories) = (code("/user/alice/atom"), code("/user/alice/stories/atom"));
+                    @let comments = code("/user/alice/comments/atom");
+                    @if frame.rules.features.timelines {
+                        (t!(
+                            "A person: {all} is everything that alice writes, {stories} and {comments} are parts of that, and her posts are at {posts}.",
+                            all,
+                            stories,
+                            comments,
+                            posts = code("/@alice/feed"),
+                        ))
+                    } @else {
+                        (t!(
+                            "A person: {all} is everything that alice writes, {stories} and {comments} are parts of that.",
+                            all,
+                            stories,
+                            comments,
+                        ))
+                    }
+                }
+                li { (t!("A site that stories link to: {address}.", address = code("/site/example.com/atom"))) }
                 @if frame.settings.search.is_on {
-                    li { "A " a href="/search" { "search" } ": " code { "/search.atom?q=rust" } " has the stories that it finds, the newest first." }
+                    li {
+                        (t!(
+                            "A {search}: {address} has the stories that it finds, the newest first.",
+                            search = html! { a href="/search" { (t!("noun" => "search")) } },
+                            address = code("/search.atom?q=rust"),
+                        ))
+                    }
                 }
             }
             p {
-                "Each is also available as a JSON Feed: with " code { "json" } " in place of " code { "atom" }
-                @if frame.rules.features.timelines { ", or with " code { "/json" } " after " code { "feed" } }
-                "."
+                @let (json, atom) = (code("json"), code("atom"));
+                @if frame.rules.features.timelines {
+                    (t!(
+                        "Each is also available as a JSON Feed: with {json} in place of {atom}, or with {json_part} after {feed}.",
+                        json,
+                        atom,
+                        json_part = code("/json"),
+                        feed = code("feed"),
+                    ))
+                } @else {
+                    (t!("Each is also available as a JSON Feed: with {json} in place of {atom}.", json, atom))
+                }
             }
-            h2 { "For you" }
+            h2 { (t!("For you")) }
             (own(frame, key))
         }
     };
     // That of the newest stories is in the head of each page.
     let feeds = FeedKind::of_site().filter(|kind| *kind != FeedKind::LATEST);
-    frame.page_with("Feeds", &PageHead::of("/feeds").feeds(feeds), &content)
+    frame.page_with(t!("Feeds"), &PageHead::of("/feeds").feeds(feeds), &content)
 }
 
 /// The name of a feed of the site on the page.
 fn words(kind: &FeedKind) -> String {
     match kind {
         FeedKind::Stories(list) => list.facts().title.to_owned(),
-        FeedKind::Articles(..) => "The best stories".to_owned(),
-        FeedKind::Comments => "New comments".to_owned(),
+        FeedKind::Articles(..) => t!("The best stories").to_owned(),
+        FeedKind::Comments => t!("New comments").to_owned(),
         other => other.heading(),
     }
 }
@@ -136,26 +181,29 @@ fn key_section(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
     };
     let has_key = key.is_some() || viewer.has_reading_key();
     html! {
-        h2 #key { "Your key" }
+        h2 #key { (t!("Your key")) }
         @if let Some(key) = key {
             p.notice role="status" {
-                "Your key is " code { (key.expose()) } ". It is in the addresses below. Copy them to your feed reader now: the key \
-                 isn’t shown again."
+                (t!(
+                    "Your key is {key}. It is in the addresses below. Copy them to your feed reader now: the key isn’t shown again.",
+                    key = html! { code { (key.expose()) } },
+                ))
             }
         }
         p {
-            "Only members can read this site. Feed readers and other programs cannot log in, so they need a key: it lets them \
-             read as you, and change nothing. Keep it to yourself."
+            (t!(
+                "Only members can read this site. Feed readers and other programs cannot log in, so they need a key: it lets them read as you, and change nothing. Keep it to yourself."
+            ))
         }
         div.buttons {
             @if has_key {
-                (button("new", "Replace the key"))
-                (button("off", "Withdraw the key"))
+                (button("new", t!("Replace the key")))
+                (button("off", t!("Withdraw the key")))
             } @else {
-                (button("new", "Create a key"))
+                (button("new", t!("Create a key")))
             }
         }
-        @if has_key { p.hint { "A new key replaces this one, which will stop working." } }
+        @if has_key { p.hint { (t!("A new key replaces this one, which will stop working.")) } }
     }
 }
 
@@ -173,15 +221,25 @@ fn list(feeds: impl Iterator<Item = (String, FeedKind)>, key: Option<&ReadingKey
 /// The feeds of the viewer.
 fn own(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
     let Some(viewer) = frame.viewer else {
-        return html! { p { a href=(login_to(None, "/feeds")) { "Log in" } " to see your own feeds." } };
+        let link = html! { a href=(login_to(None, "/feeds")) { (t!("Log in")) } };
+        return html! { p { (t!("{link} to see your own feeds.", link)) } };
     };
     let own = FeedKind::of_person(&viewer.username, frame.rules.features.timelines);
     html! {
         (list(own.into_iter().map(|kind| (kind.heading(), kind)), key))
-        p { a href=(with_key(FOLLOWING, key)) type=(OPML_TYPE) { "The topics and people you follow as one file" } " (OPML)." }
-        @match feed_of(viewer) {
-            Some(inbox) => p { "Your " a href="/inbox#feed" { "inbox" } ", at a private address: " (inbox.links(None)) },
-            None => p { a href="/inbox#feed" { "Your inbox" } " can be a feed at a private address." },
+        p { a href=(with_key(FOLLOWING, key)) type=(OPML_TYPE) { (t!("The topics and people you follow as one file")) } " (OPML)." }
+        p {
+            @match feed_of(viewer) {
+                Some(inbox) => (t!(
+                    "Your {inbox}, at a private address: {feeds}",
+                    inbox = html! { a href="/inbox#feed" { (t!("inbox")) } },
+                    feeds = inbox.links(None),
+                )),
+                None => (t!(
+                    "{inbox} can be a feed at a private address.",
+                    inbox = html! { a href="/inbox#feed" { (t!("Your inbox")) } },
+                )),
+            }
         }
     }
 }
@@ -192,7 +250,7 @@ pub async fn opml(app: App, Sender { key, .. }: Sender) -> Result<impl IntoRespo
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
     let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();
-    let groups = [("The whole site", FeedKind::of_site().collect()), ("Topics", topics)];
+    let groups = [(t!("The whole site"), FeedKind::of_site().collect()), (t!("Topics"), topics)];
     Ok((headers(OPML_TYPE), document((&brand.site, key.as_ref()), &brand.site.name, &groups)))
 }
 
@@ -207,8 +265,9 @@ pub async fn following(
     let has_people = app.site.rules.features.timelines;
     let followed = if has_people { followed_by(&mut visit, &user).await? } else { Vec::new() };
     let brand = app.brand_for(&mut visit).await;
-    let title = format!("Followed by {} - {}", user.username, brand.site.name);
-    let document = document((&brand.site, key.as_ref()), &title, &[("Topics", topics), ("People", followed)]);
+    let title = t!("Followed by {name} - {site}", name = &user.username, site = &brand.site.name).to_string();
+    let groups = [(t!("Topics"), topics), (t!("People"), followed)];
+    let document = document((&brand.site, key.as_ref()), &title, &groups);
     Ok((private_headers(OPML_TYPE), document))
 }
 
@@ -242,7 +301,7 @@ fn document(
     };
     let mut body = String::new();
     for (name, kinds) in groups {
-        body.push_str(&format!("<outline text=\"{name}\">\n{}</outline>\n", outlines(kinds)));
+        body.push_str(&format!("<outline text=\"{}\">\n{}</outline>\n", escaped(name), outlines(kinds)));
     }
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n<head><title>{}</title></head>\n\

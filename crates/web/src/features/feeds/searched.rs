@@ -9,10 +9,11 @@ use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::request::viewer::ClientAddress;
 use axum::response::Response;
 use tidings_domain::found::Finding;
+use tidings_language::{Message, m};
 use tidings_search::asking::Sort;
 
-const TOO_LONG: &str = "it must have at most 200 characters and 16 terms";
-const NO_FEED: &str = "a feed has stories, comments, posts or all";
+const TOO_LONG: &Message = m!("it must have at most 200 characters and 16 terms");
+const NO_FEED: &Message = m!("a feed has stories, comments, posts or all");
 
 impl FeedPart for SearchQuery {
     fn here(&self) -> String {

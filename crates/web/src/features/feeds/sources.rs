@@ -41,9 +41,10 @@ use tidings_domain::values::{
     ARTICLES_PER_PAGE, CommentAddress, CommentId, CommentOrder, Cursor, Hostname, ItemNumber, ModerationId,
     NewsId, NewsUrl, Window,
 };
+use tidings_language::{Message, m, t};
 
 /// The error message for an invalid parameter of a page.
-const FROM_NEXT: &str = "it must be as in the link to the next page of the feed";
+const FROM_NEXT: &Message = m!("it must be as in the link to the next page of the feed");
 
 /// The part of a feed that a page has.
 pub trait FeedPart: FromFields + Send {
@@ -179,7 +180,8 @@ fn comment_entry(
     let item = Item::Comment(CommentAddress { news, comment: comment.id });
     let page = item.page(site);
     let author = Author::of(site, line.username);
-    let title = format!("{} on {}", author.name, title.unwrap_or("[deleted story]"));
+    let title = title.unwrap_or(t!("[deleted story]"));
+    let title = t!("{author} on {title}", author = &author.name, title).into();
     let above = match comment.parent_id {
         Some(comment) => Item::Comment(CommentAddress { news, comment }),
         None => Item::Story(news),

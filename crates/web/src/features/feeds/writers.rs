@@ -6,13 +6,14 @@
 
 use super::feed::{Author, Entry, Feed, Text};
 use crate::limits::{FEED_ENTRY_BYTES, PAGE_BYTES};
+use crate::markup::dates::moment;
 use crate::markup::feed_links::FeedFormat;
-use crate::markup::parts::moment;
 use crate::settings::SiteSettings;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tidings_domain::values::Timestamp;
 use tidings_domain::values::text::printable_lines;
+use tidings_language::{t, tag};
 use url::Url;
 
 /// The most bytes after the last entry of a feed.
@@ -111,15 +112,16 @@ fn rss_date(time: Timestamp) -> String {
 
 /// The link to a discussion, as a paragraph for readers that show no such links.
 fn comments_paragraph(page: &str) -> String {
-    format!("<p><a href=\"{}\">Comments</a></p>", escaped(page))
+    format!("<p><a href=\"{}\">{}</a></p>", escaped(page), escaped(t!("Comments")))
 }
 
 fn atom(site: &SiteSettings, feed: &Feed, hub: Option<&Url>) -> String {
     const HTML: (&str, &str) = ("type", "text/html");
     const ATOM: (&str, &str) = ("type", FeedFormat::Atom.media_type());
     let mut xml = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
-         <feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:thr=\"http://purl.org/syndication/thread/1.0\">\n"
+         <feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:thr=\"http://purl.org/syndication/thread/1.0\""
         .to_owned();
+    let _ = writeln!(xml, " xml:lang=\"{}\">", tag());
     element(&mut xml, "title", &feed.kind.title(site));
     element(&mut xml, "id", &feed.id);
     element(&mut xml, "updated", &atom_date(feed.updated()));
@@ -195,7 +197,9 @@ fn atom_entry(xml: &mut String, entry: &Entry, text: Option<&Text>) {
         (Some(Text::Plain(text)), _) => {
             let _ = write!(xml, "<content type=\"text\">{}</content>", escaped(text));
         }
-        (None, Some(discussion)) => element(xml, "summary", &format!("Comments: {}", discussion.page)),
+        (None, Some(discussion)) => {
+            element(xml, "summary", &t!("Comments: {address}", address = &discussion.page).to_string());
+        }
         (None, None) => {}
     }
     xml.push_str("</entry>");
@@ -209,6 +213,7 @@ fn rss(site: &SiteSettings, feed: &Feed, hub: Option<&Url>) -> String {
     element(&mut xml, "title", &feed.kind.title(site));
     element(&mut xml, "link", &site.link(&feed.kind.page()));
     element(&mut xml, "description", &feed.subtitle);
+    element(&mut xml, "language", tag().as_str());
     for (rel, address) in [("self", feed.own(site, format)), ("next", feed.next(site, format))] {
         if let Some(address) = address {
             let link = [("href", address.as_str()), ("rel", rel), ("type", format.media_type())];
@@ -265,6 +270,7 @@ fn json_feed(site: &SiteSettings, feed: &Feed, hub: Option<&Url>) -> String {
         "home_page_url": site.link(&feed.kind.page()),
     });
     let mut set = |name: &str, value: Value| head[name] = value;
+    set("language", tag().as_str().into());
     if let Some(own) = feed.own(site, format) {
         set("feed_url", own.into());
     }

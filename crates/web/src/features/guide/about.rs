@@ -6,12 +6,13 @@ use crate::markup::addresses::{FEEDS, LEAVE};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::page::Page;
-use crate::markup::parts::number;
 use maud::{Markup, html};
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
-use tidings_domain::values::words::{every, grouped, span};
 use tidings_domain::values::{LimitRules, MAX_PINNED, ModerationRules, RankingRules, Rules, SESSION_SECONDS};
+use tidings_language::numbers::number;
+use tidings_language::spans::{every, span};
+use tidings_language::{p, t};
 use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -22,65 +23,95 @@ pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Re
     let (site, brand) = (frame.site(), &frame.brand);
     let is_shut = frame.is_shut();
     let head = html! {
-        h1 { "About " (site.name) }
+        h1 { (t!("About {site}", site = &site.name)) }
         @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
-        @if is_shut { p { "Only members can read this site." } }
+        @if is_shut { p { (t!("Only members can read this site.")) } }
         @if !brand.about.is_empty() && !is_shut { (site_text(&brand.about, &frame)) }
         @if !brand.rules.is_empty() {
-            h2 #rules { "Rules" }
+            h2 #rules { (t!("Rules")) }
             (site_text(&brand.rules, &frame))
         }
     };
     let contact = html! {
         @if !site.contact.is_empty() {
-            h2 { "Contact" }
-            p { "Write to " a href=(contact_link(&site.contact)) { (site.contact) } "." }
+            h2 { (t!("Contact")) }
+            p {
+                (t!(
+                    "Write to {contact}.",
+                    contact = html! { a href=(contact_link(&site.contact)) { (site.contact) } }
+                ))
+            }
         }
     };
     if is_shut {
-        return Ok(frame.page("About", &html! { div.prose { (head) (contact) } }));
+        return Ok(frame.page(t!("About"), &html! { div.prose { (head) (contact) } }));
     }
-    let readers = if frame.is_for_members() { "Members" } else { "Anyone" };
+    let key = |key: &str| html! { kbd { (key) } };
     let content = html! {
         div.prose {
             (head)
-            @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { "How it works" } }
+            @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { (t!("How it works")) } }
             p {
-                (readers) " can read. With an account you can submit links and texts, vote them up and down, \
-                 and discuss them. Votes and time decide what is at the top, below up to "
-                (MAX_PINNED) " stories that administrators can pin there: "
-                a href="/ranking" { "how the ranking works" } "."
+                (if frame.is_for_members() { t!("Members can read.") } else { t!("Anyone can read.") })
+                " "
+                (t!(
+                    "With an account you can submit links and texts, vote them up and down, and discuss them. Votes \
+                     and time decide what is at the top, below up to {most} stories that administrators can pin \
+                     there: {ranking}.",
+                    most = MAX_PINNED,
+                    ranking = html! { a href="/ranking" { (t!("how the ranking works")) } }
+                ))
             }
             @if frame.rules.features.timelines {
+                @let posts = html! { a href="/everyone" { (t!("everyone’s posts")) } };
                 p {
-                    "You can also follow people and read their posts and stories in one place. " (readers) " can read "
-                    a href="/everyone" { "everyone’s posts" } "."
+                    (t!("You can also follow people and read their posts and stories in one place."))
+                    " "
+                    (if frame.is_for_members() {
+                        t!("Members can read {posts}.", posts)
+                    } else {
+                        t!("Anyone can read {posts}.", posts)
+                    })
                 }
             }
-            h2 { "How to get an account" }
+            h2 { (t!("How to get an account")) }
             p {
-                (ways_in(&frame)) " Everyone can see " a href="/people/tree" { "who invited whom" } ". "
-                "New accounts can do less until they are " a href="/about/trust" { "trusted" } "."
+                (ways_in(&frame)) " "
+                (t!(
+                    "Everyone can see {tree}. New accounts can do less until they are {trusted}.",
+                    tree = html! { a href="/people/tree" { (t!("who invited whom")) } },
+                    trusted = html! { a href="/about/trust" { (t!("trusted")) } }
+                ))
             }
             (contact)
-            h2 { "Feeds" }
+            h2 { (t!("Feeds")) }
             p {
-                "Every list here is also a feed for any feed reader: new stories, comments, topics, \
-                 people, sites and searches. " a href=(FEEDS) { "All feeds" } "."
+                (t!(
+                    "Every list here is also a feed for any feed reader: new stories, comments, topics, \
+                     people, sites and searches. {all_feeds}.",
+                    all_feeds = html! { a href=(FEEDS) { (t!("All feeds")) } }
+                ))
             }
-            h2 { "Keyboard shortcuts" }
+            h2 { (t!("Keyboard shortcuts")) }
             p {
-                kbd { "j" } " and " kbd { "k" } " go to the next and previous story, comment or post, "
-                kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
-                kbd { "?" } " lists all of them. The shortcuts need JavaScript; everything else works without it."
+                (t!(
+                    "{j} and {k} go to the next and previous story, comment or post, {enter} opens it, {a} and \
+                     {z} vote it up and down, {question_mark} lists all of them. The shortcuts need JavaScript; \
+                     everything else works without it.",
+                    j = key("j"),
+                    k = key("k"),
+                    enter = key("Enter"),
+                    a = key("a"),
+                    z = key("z"),
+                    question_mark = key("?")
+                ))
             }
             (privacy(&app.site.rules))
         }
     };
-    Ok(frame.page("About", &content))
+    Ok(frame.page(t!("About"), &content))
 }
 
-/// The address of a link to an e-mail address, or to a page.
 /// The address of a contact: a page, or a mail address.
 pub fn contact_link(contact: &str) -> String {
     if contact.contains("://") { contact.to_owned() } else { format!("mailto:{contact}") }
@@ -89,22 +120,30 @@ pub fn contact_link(contact: &str) -> String {
 /// The data that is stored about people, and who sees it.
 fn privacy(rules: &Rules) -> Markup {
     html! {
-        h2 #privacy { "What we store about you" }
+        h2 #privacy { (t!("What we store about you")) }
         p {
-            "We store your username, a hash of your password (not the password itself), what you write, \
-             how you vote, whom you follow, what you have saved, hidden, muted, blocked or flagged, and how \
-             far you have read discussions. We store an e-mail address only if you enter one. If somebody \
-             invited you, we store who; if you applied for your account, what you wrote. One \
-             cookie keeps you logged in, and another remembers what kind of results you last searched for. Drafts you have not sent stay in your browser."
+            (t!(
+                "We store your username, a hash of your password (not the password itself), what you write, \
+                 how you vote, whom you follow, what you have saved, hidden, muted, blocked or flagged, and how \
+                 far you have read discussions. We store an e-mail address only if you enter one. If somebody \
+                 invited you, we store who; if you applied for your account, what you wrote. One \
+                 cookie keeps you logged in, and another remembers what kind of results you last searched for. \
+                 Drafts you have not sent stay in your browser."
+            ))
         }
         p {
-            "If you set up two-step login, we store the secret that your authenticator app shares with the \
-             site, the public keys and names of your passkeys, and hashes of your recovery codes. Your \
-             fingerprint or PIN never leaves your device."
+            (t!(
+                "If you set up two-step login, we store the secret that your authenticator app shares with the \
+                 site, the public keys and names of your passkeys, and hashes of your recovery codes. Your \
+                 fingerprint or PIN never leaves your device."
+            ))
         }
         p {
-            "When you are logged in, you can " a href="/api/export" { "export all your data" } " and "
-            a href=(LEAVE) { "delete your account" } "."
+            (t!(
+                "When you are logged in, you can {export} and {delete}.",
+                export = html! { a href="/api/export" { (t!("export all your data")) } },
+                delete = html! { a href=(LEAVE) { (t!("delete your account")) } }
+            ))
         }
         (retention(rules))
         (addresses(&rules.moderation))
@@ -115,9 +154,9 @@ fn privacy(rules: &Rules) -> Markup {
 /// How long what is stored about people is kept.
 fn retention(rules: &Rules) -> Markup {
     html! {
-        h2 #retention { "How long we keep it" }
+        h2 #retention { (t!("How long we keep it")) }
         ul {
-            @for Class { name, kept, .. } in CLASSES { li { (name) ": " (kept.on(rules)) "." } }
+            @for Class { name, kept, .. } in CLASSES { li { (name.text()) ": " (kept.on(rules)) "." } }
         }
     }
 }
@@ -126,30 +165,39 @@ fn retention(rules: &Rules) -> Markup {
 fn addresses(rules: &ModerationRules) -> Markup {
     let days = rules.keep_addresses_days;
     html! {
-        h2 { "Network addresses" }
+        h2 { (t!("Network addresses")) }
         ul {
             @if days > 0 {
                 li {
-                    "When you sign up, or write a story, a comment or a post, we keep your network address for "
-                    (span(days * SECONDS_A_DAY)) " and then forget it. Administrators can see it. \
-                     Moderators see a tag for your network, which does not reveal the address, and who \
-                     else has the same tag."
+                    (t!(
+                        "When you sign up, or write a story, a comment or a post, we keep your network address \
+                         for {span} and then forget it. Administrators can see it. Moderators see a tag for your \
+                         network, which does not reveal the address, and who else has the same tag.",
+                        span = span(days * SECONDS_A_DAY)
+                    ))
                 }
             } @else {
-                li { "We don’t store your IP address with your posts." }
+                li { (t!("We don’t store your IP address with your posts.")) }
             }
             li {
-                "Each of your sessions keeps the address you logged in from. Only you can see it, under "
-                a href="/settings/sessions" { "sessions" } ". A session is forgotten when you log out, or "
-                (span(SESSION_SECONDS)) " after your last visit."
+                (t!(
+                    "Each of your sessions keeps the address you logged in from. Only you can see it, under \
+                     {sessions}. A session is forgotten when you log out, or {span} after your last visit.",
+                    sessions = html! { a href="/settings/sessions" { (t!("sessions")) } },
+                    span = span(SESSION_SECONDS)
+                ))
             }
             li {
-                "When you vote on a site, we keep the network you voted from, but not the address, for as \
-                 long as we keep the vote. We show it to nobody."
+                (t!(
+                    "When you vote on a site, we keep the network you voted from, but not the address, for as \
+                     long as we keep the vote. We show it to nobody."
+                ))
             }
             li {
-                "To prevent abuse, we count sign-ups, failed logins, posts and votes from each address and \
-                 network for up to a day."
+                (t!(
+                    "To prevent abuse, we count sign-ups, failed logins, posts and votes from each address and \
+                     network for up to a day."
+                ))
             }
         }
     }
@@ -158,27 +206,36 @@ fn addresses(rules: &ModerationRules) -> Markup {
 /// The data that moderation keeps, and who sees it.
 fn moderation() -> Markup {
     html! {
-        h2 { "Moderation" }
+        h2 { (t!("Moderation")) }
         ul {
             li {
-                "Everything moderators do is in the public " a href="/moderations" { "moderation log" }
-                ": what they did, to what or whom, when and why. It stays there. Removed texts, e-mail \
-                 addresses and network addresses are not in it."
+                (t!(
+                    "Everything moderators do is in the public {log}: what they did, to what or whom, when and why. \
+                     It stays there. Removed texts, e-mail addresses and network addresses are not in it.",
+                    log = html! { a href="/moderations" { (t!("moderation log")) } }
+                ))
             }
             li {
-                "Content that moderators remove or hold for approval is kept, and can be put back. Only \
-                 its author and moderators can see it. What administrators erase is gone."
+                (t!(
+                    "Content that moderators remove or hold for approval is kept, and can be put back. Only \
+                     its author and moderators can see it. What administrators erase is gone."
+                ))
             }
             li {
-                "If you flag something, moderators read the reason and your note. Only moderators can see who \
-                 flagged what. The more often moderators agree with your flags, the more they count."
+                (t!(
+                    "If you flag something, moderators read the reason and your note. Only moderators can see who \
+                     flagged what. The more often moderators agree with your flags, the more they count."
+                ))
             }
             li {
-                "Moderators can write notes about people that only moderators can read. If you appeal \
-                 against a decision, moderators read your appeal. You can " a href="/moderators" { "write to them" }
-                "; only you and they can read that, and it is deleted with your account."
+                (t!(
+                    "Moderators can write notes about people that only moderators can read. If you appeal \
+                     against a decision, moderators read your appeal. You can {write}; only you and they can read \
+                     that, and it is deleted with your account.",
+                    write = html! { a href="/moderators" { (t!("write to them")) } }
+                ))
             }
-            li { "Moderators can search the votes for accounts that vote for each other all the time." }
+            li { (t!("Moderators can search the votes for accounts that vote for each other all the time.")) }
         }
     }
 }
@@ -222,9 +279,9 @@ fn settings(rules: &Rules) -> Markup {
         ("limits.comment_edit_seconds", limits.comment_edit_seconds.to_string()),
     ];
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Settings" {
+        div.scroll tabindex="0" role="region" aria-label=(t!("Settings")) {
             table {
-                thead { tr { th scope="col" { "setting" } th.number scope="col" { "value" } } }
+                thead { tr { th scope="col" { (t!("setting")) } th.number scope="col" { (t!("value")) } } }
                 tbody {
                     @for (name, value) in rows {
                         tr { td { code { (name) } } td.number { (value) } }
@@ -237,27 +294,44 @@ fn settings(rules: &Rules) -> Markup {
 
 fn ranking(rules: &RankingRules) -> Markup {
     html! {
-        h2 { "Score" }
-        code.formula { "score = up − down" }
+        h2 { (t!("Score")) }
+        code.formula { (t!("score = up − down")) }
         p {
-            "Stories with many votes get a bonus. Let " code { "v" } " be half the upvotes plus half the "
-            "downvotes, each rounded down. If " code { "v" } " is over " (number(rules.log_start)) ":"
+            (t!(
+                "Stories with many votes get a bonus. Let {v} be half the upvotes plus half the downvotes, each \
+                 rounded down. If {v} is over {start}:",
+                v = html! { code { "v" } },
+                start = rules.log_start
+            ))
         }
         code.formula {
-            "score = up − down + " (rules.log_factor) " × ln(v − " (number(rules.log_start)) ")"
+            (t!(
+                "score = up − down + {factor} × ln(v − {start})",
+                factor = rules.log_factor.to_string(),
+                start = rules.log_start
+            ))
         }
-        h2 { "Rank" }
+        h2 { (t!("Rank")) }
         code.formula {
-            "rank = score × " (decimal(rules.scale)) " ÷ (age + " (number(rules.age_padding_seconds)) ")"
-            sup { (rules.age_exponent) }
+            (t!(
+                "rank = score × {scale} ÷ (age + {padding}){exponent}",
+                scale = decimal(rules.scale),
+                padding = rules.age_padding_seconds,
+                exponent = html! { sup { (rules.age_exponent) } }
+            ))
         }
         p {
-            "The age is in seconds. Adding " (span(rules.age_padding_seconds))
-            " keeps new stories from shooting up at the first vote. The higher the exponent, "
-            "the faster stories sink."
+            (t!(
+                "The age is in seconds. Adding {span} keeps new stories from shooting up at the first vote. The \
+                 higher the exponent, the faster stories sink.",
+                span = span(rules.age_padding_seconds)
+            ))
             @if rules.age_limit_seconds > 0 {
-                " Stories older than " (span(rules.age_limit_seconds))
-                " rank below all others, the oldest last."
+                " "
+                (t!(
+                    "Stories older than {span} rank below all others, the oldest last.",
+                    span = span(rules.age_limit_seconds)
+                ))
             }
         }
     }
@@ -266,56 +340,96 @@ fn ranking(rules: &RankingRules) -> Markup {
 /// The other ranking, whose numbers are fixed.
 fn best() -> Markup {
     html! {
-        h2 { "Best" }
+        h2 { (t!("heading" => "Best")) }
         p {
-            "The list of the " a href="/best" { "best" } " stories and those of " a href="/topics" { "topics" }
-            " follow a simpler rule:"
+            (t!(
+                "The list of the {best} stories and those of {topics} follow a simpler rule:",
+                best = html! { a href="/best" { (t!("stories" => "best")) } },
+                topics = html! { a href="/topics" { (t!("topics")) } }
+            ))
         }
-        code.formula { "score = time of posting + " (VOTE_SCORE) " × votes" }
+        code.formula { (t!("score = time of posting + {score} × votes", score = VOTE_SCORE)) }
         p {
-            "The time is in seconds since 1970. An upvote is worth " (VOTE_SCORE) " seconds, so "
-            (86_400 / VOTE_SCORE) " of them keep a story up for one more day. Votes count for "
-            (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; downvotes "
-            "do not. A story never sinks by itself: newer ones rise past it."
+            (t!(
+                "The time is in seconds since 1970. An upvote is worth {score} seconds, so {upvotes} of them keep a \
+                 story up for one more day. Votes count for {span}; after that the score is fixed. The author's own \
+                 vote counts; downvotes do not. A story never sinks by itself: newer ones rise past it.",
+                score = VOTE_SCORE,
+                upvotes = 86_400 / VOTE_SCORE,
+                span = span(OPEN_SECONDS)
+            ))
         }
-        h2 { "By votes alone" }
+        h2 { (t!("By votes alone")) }
         p {
-            "The tabs beside " a href="/" { "Now" } " list the stories of the last 24 hours, 7 days, 30 days and 365 days, and all stories, by votes up less votes down. The "
-            a href="/past" { "best of each day and month" } " and " a href="/random" { "a random story" } " have pages of their own."
+            (t!(
+                "The tabs beside {now} list the stories of the last 24 hours, 7 days, 30 days and 365 days, and all \
+                 stories, by votes up less votes down. The {best} and {random} have pages of their own.",
+                now = html! { a href="/" { (t!("tab" => "Now")) } },
+                best = html! { a href="/past" { (t!("best of each day and month")) } },
+                random = html! { a href="/random" { (t!("a random story")) } }
+            ))
         }
     }
 }
 
 /// The order of search results, whose numbers are fixed.
 fn search() -> Markup {
-    let [title, title_stem, place, text, text_stem] = WEIGHTS;
+    let [title, title_stem, place, text, text_stem] = WEIGHTS.map(|weight| weight.to_string());
     html! {
-        h2 #search { "Search" }
-        p { "Results of a search whose titles have every word come first. Otherwise, the order is by relevance:" }
+        h2 #search { (t!("noun" => "Search")) }
+        p {
+            (t!("Results of a search whose titles have every word come first. Otherwise, the order is by relevance:"))
+        }
         code.formula {
-            "relevance = text × (1 + " (VOTES_WEIGHT) " × ln(1 + votes)) × (1 − " (AGE_WEIGHT)
-            " × (1 − 2" sup { "−days ÷ " (AGE_HALF_DAYS) } "))"
+            (t!(
+                "relevance = text × (1 + {votes} × ln(1 + votes)) × (1 − {age} × (1 − 2{exponent}))",
+                votes = VOTES_WEIGHT.to_string(),
+                age = AGE_WEIGHT.to_string(),
+                exponent = html! { sup { (t!("−days ÷ {half}", half = AGE_HALF_DAYS.to_string())) } }
+            ))
         }
         p {
-            "The text factor (BM25) counts rare words more than common ones. A word counts " (title)
-            " in the title, " (place) " in the host and topics, and " (text) " in the text; another form of it counts "
-            (title_stem) " and " (text_stem) "."
+            (t!(
+                "The text factor (BM25) counts rare words more than common ones. A word counts {title} in the title, \
+                 {place} in the host and topics, and {text} in the text; another form of it counts {title_stem} and \
+                 {text_stem}.",
+                title,
+                place,
+                text,
+                title_stem,
+                text_stem
+            ))
         }
     }
 }
 
 fn limits(rules: &LimitRules) -> Markup {
     html! {
-        h2 { "Time limits" }
+        h2 { (t!("Time limits")) }
         ul {
             @if rules.submission_seconds > 0 {
-                li { "You can submit one story " (every(rules.submission_seconds)) "." }
+                li { (t!("You can submit one story {how_often}.", how_often = every(rules.submission_seconds))) }
             }
             @if rules.repost_seconds > 0 {
-                li { "Submitting a link again within " (span(rules.repost_seconds)) " leads to the earlier story." }
+                li {
+                    (t!(
+                        "Submitting a link again within {span} leads to the earlier story.",
+                        span = span(rules.repost_seconds)
+                    ))
+                }
             }
-            li { "You can edit or delete your stories " (window(rules.news_edit_seconds)) "." }
-            li { "You can edit or delete your comments " (window(rules.comment_edit_seconds)) "." }
+            li {
+                (match rules.news_edit_seconds {
+                    0 => p!("You can edit or delete your stories at any time."),
+                    most => t!("You can edit or delete your stories for {span}.", span = span(most)),
+                })
+            }
+            li {
+                (match rules.comment_edit_seconds {
+                    0 => p!("You can edit or delete your comments at any time."),
+                    most => t!("You can edit or delete your comments for {span}.", span = span(most)),
+                })
+            }
         }
     }
 }
@@ -324,34 +438,33 @@ fn limits(rules: &LimitRules) -> Markup {
 fn decimal(value: f64) -> String {
     let text = value.to_string();
     let (whole, fraction) = text.find('.').map_or((text.as_str(), ""), |point| text.split_at(point));
-    whole.parse().map_or(text.clone(), |whole| format!("{}{fraction}", grouped(whole)))
-}
-
-fn window(seconds: u64) -> String {
-    if seconds == 0 { "at any time".to_owned() } else { format!("for {}", span(seconds)) }
+    whole.parse().map_or(text.clone(), |whole: i64| format!("{}{fraction}", number(whole)))
 }
 
 /// How stories are scored and ranked and what karma does, with the settings in use.
 fn ranking_shown(frame: &Frame<'_>, rules: &Rules) -> Markup {
     let content = html! {
-        h1 { "How the ranking works" }
+        h1 { (t!("How the ranking works")) }
         div.prose {
             p {
-                "Two things decide the place of a story on the front page: its votes and its age. \
-                 It makes no difference who submitted it. Administrators can pin up to "
-                (MAX_PINNED) " stories above all others for a time; they are marked, and the "
-                a href="/moderations" { "moderation log" } " says who pinned them. \
-                 These are the rules, with the numbers that this site uses."
+                (t!(
+                    "Two things decide the place of a story on the front page: its votes and its age. It makes no \
+                     difference who submitted it. Administrators can pin up to {most} stories above all others for a \
+                     time; they are marked, and the {log} says who pinned them. These are the rules, with the numbers \
+                     that this site uses.",
+                    most = MAX_PINNED,
+                    log = html! { a href="/moderations" { (t!("moderation log")) } }
+                ))
             }
             (ranking(&rules.ranking))
             (best())
             @if frame.settings.search.is_on { (search()) }
             (limits(&rules.limits))
         }
-        h2 { "Settings" }
+        h2 { (t!("Settings")) }
         (settings(rules))
     };
-    frame.page("How the ranking works", &content)
+    frame.page(t!("How the ranking works"), &content)
 }
 
 /// GET /ranking.

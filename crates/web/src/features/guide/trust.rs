@@ -1,60 +1,77 @@
 //! When accounts are trusted, and what that changes.
 
 use crate::error::RequestError;
+use crate::error::refusals::trusted;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
 use maud::{Markup, html};
 use tidings_domain::accounts::trust;
-use tidings_domain::values::words::{counted, grouped_signed};
 use tidings_domain::values::{MAX_LINKS_OF_NEW, Rules, TrustRules};
+use tidings_language::{Phrase, n, p, t};
 
 /// GET /about/trust.
 pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {
-            h1 { "Trust" }
+            h1 { (t!("Trust")) }
             p { (rule(&frame.rules.trust)) }
             @if frame.viewer.is_some() { p { strong { (own(&frame)) } } }
             (differences(frame.rules))
             p {
-                "Moderators and administrators are always trusted. There are no other levels, and only \
-                 this rule decides. Once you are trusted, you stay trusted, even if you spend karma on votes."
+                (t!(
+                    "Moderators and administrators are always trusted. There are no other levels, and only \
+                     this rule decides. Once you are trusted, you stay trusted, even if you spend karma on votes."
+                ))
             }
         }
     };
-    Ok(frame.page("Trust", &content))
+    Ok(frame.page(t!("Trust"), &content))
 }
 
 /// When accounts are trusted, in a sentence.
-fn rule(rules: &TrustRules) -> String {
-    let age = (rules.days > 0).then(|| format!("is {} old", counted(rules.days, "day", "days")));
-    let karma = (rules.karma > 0).then(|| format!("has {} karma", grouped_signed(rules.karma)));
-    let parts: Vec<String> = age.into_iter().chain(karma).collect();
-    if parts.is_empty() {
-        return "All accounts are trusted here from the start.".to_owned();
+fn rule(rules: &TrustRules) -> Phrase<'static> {
+    let &TrustRules { days, karma, .. } = rules;
+    match (days > 0, karma > 0) {
+        (false, false) => p!("All accounts are trusted here from the start."),
+        (false, true) => t!("An account is trusted once it has {karma} karma.", karma),
+        (true, false) => n!(
+            days,
+            "An account is trusted once it is {count} day old.",
+            "An account is trusted once it is {count} days old."
+        ),
+        (true, true) => n!(
+            days,
+            "An account is trusted once it is {count} day old and has {karma} karma.",
+            "An account is trusted once it is {count} days old and has {karma} karma.",
+            karma
+        ),
     }
-    format!("An account is trusted once it {}.", parts.join(" and "))
 }
 
 /// Whether the viewer is trusted.
-fn own(frame: &Frame<'_>) -> String {
+fn own(frame: &Frame<'_>) -> Phrase<'static> {
     match frame.viewer.and_then(|viewer| trust::lacking(&frame.rules.trust, frame.now, viewer)) {
-        None => "You are trusted.".to_owned(),
-        Some(lacking) => format!("You will be trusted {lacking}."),
+        None => p!("You are trusted."),
+        Some(lacking) => trusted(lacking),
     }
 }
 
 /// The differences before an account is trusted.
 fn differences(rules: &Rules) -> Markup {
     html! {
-        p { "Until then:" }
+        p { (t!("Until then:")) }
         ul {
-            li { "the limits of how much you can write and vote in a short time are lower;" }
-            li { "your comments and the texts of your stories can have at most " (MAX_LINKS_OF_NEW) " links;" }
-            li { "you can’t create topics;" }
-            @if rules.accounts.invitations > 0 { li { "you can’t invite people;" } }
-            li { "your flags count half." }
+            li { (t!("the limits of how much you can write and vote in a short time are lower;")) }
+            li {
+                (t!(
+                    "your comments and the texts of your stories can have at most {most} links;",
+                    most = MAX_LINKS_OF_NEW
+                ))
+            }
+            li { (t!("you can’t create topics;")) }
+            @if rules.accounts.invitations > 0 { li { (t!("you can’t invite people;")) } }
+            li { (t!("your flags count half.")) }
         }
     }
 }

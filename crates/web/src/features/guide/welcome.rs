@@ -14,10 +14,11 @@ use crate::markup::page::Page;
 use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
 use axum::http::{HeaderMap, header};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::administration::{self, FirstSteps};
 use tidings_domain::values::SiteMarks;
+use tidings_language::t;
 
 /// The name of a site that nobody has named.
 const UNNAMED: &str = "Tidings";
@@ -29,45 +30,53 @@ fn checklist(frame: &Frame<'_>, steps: FirstSteps, host: &str) -> Markup {
     let is_address_right = is_of_host(&address, host);
     html! {
         section.checklist aria-labelledby="set-up" {
-            h2 #set-up { "You are the administrator" }
-            p { "You run this site. Here are the first steps." }
+            h2 #set-up { (t!("You are the administrator")) }
+            p { (t!("You run this site. Here are the first steps.")) }
             ol role="list" {
-                (step(name != UNNAMED, "Name", &html! {
-                    "The site is called " strong { (name) } ". " a href="/admin/site" { "Change its name, colour, logo and texts" } "."
-                }))
-                (step(is_address_right, "Address", &html! {
-                    "Links in mail and feeds begin with " code { (address) } ". "
-                    @if is_address_right { "That's the address you are using." } @else {
-                        "You are using " code { (host) } ". If people use that address, set "
-                        code { "site.url" } " in the configuration, or " code { "TIDINGS_SITE__URL" }
-                        " in the environment, and restart the server."
+                (step(name != UNNAMED, t!("Name"), &t!(
+                    "The site is called {name}. {change}.",
+                    name = html! { strong { (name) } },
+                    change = html! { a href="/admin/site" { (t!("Change its name, colour, logo and texts")) } }
+                )))
+                (step(is_address_right, t!("Address"), &html! {
+                    (t!("Links in mail and feeds begin with {address}.", address = html! { code { (address) } })) " "
+                    @if is_address_right { (t!("That's the address you are using.")) } @else {
+                        (t!(
+                            "You are using {host}. If people use that address, set {setting} in the configuration, \
+                             or {variable} in the environment, and restart the server.",
+                            host = html! { code { (host) } },
+                            setting = html! { code { "site.url" } },
+                            variable = html! { code { "TIDINGS_SITE__URL" } }
+                        ))
                     }
                 }))
-                (step(true, "Signing up", &html! {
-                    (ways_in(frame)) " " a href="/admin/site" { "More about it" } "."
+                (step(true, t!("Signing up"), &html! {
+                    (ways_in(frame)) " " a href="/admin/site" { (t!("More about it")) } "."
                 }))
-                (step(steps.has_topics, "First topics", &html! {
-                    "Topics appear when someone uses them: type some when you "
-                    a href="/submit" { "submit a story" }
-                    ". As an administrator, you don't need karma to create them. "
-                    a href="/topics" { "See the topics" } "."
-                }))
-                (step(steps.has_stories, "First story", &html! {
-                    a href="/submit" { "Submit the first story" } ", so that visitors find something to read."
-                }))
-                (step(steps.has_members, "First members", &html! {
-                    "Send people the address of the site. They sign up at " a href="/register" { "the sign-up page" } "."
-                }))
+                (step(steps.has_topics, t!("First topics"), &t!(
+                    "Topics appear when someone uses them: type some when you {submit}. As an administrator, you \
+                     don't need karma to create them. {see}.",
+                    submit = html! { a href="/submit" { (t!("submit a story")) } },
+                    see = html! { a href="/topics" { (t!("See the topics")) } }
+                )))
+                (step(steps.has_stories, t!("First story"), &t!(
+                    "{submit}, so that visitors find something to read.",
+                    submit = html! { a href="/submit" { (t!("Submit the first story")) } }
+                )))
+                (step(steps.has_members, t!("First members"), &t!(
+                    "Send people the address of the site. They sign up at {page}.",
+                    page = html! { a href="/register" { (t!("the sign-up page")) } }
+                )))
             }
         }
     }
 }
 
 /// One step of the checklist.
-fn step(is_done: bool, title: &str, text: &Markup) -> Markup {
+fn step(is_done: bool, title: &str, text: &impl Render) -> Markup {
     html! {
         li.done[is_done] {
-            h3 { span.hidden { @if is_done { "Done: " } @else { "To do: " } } (title) }
+            h3 { span.hidden { (if is_done { t!("Done:") } else { t!("To do:") }) " " } (title) }
             p { (text) }
         }
     }
@@ -83,19 +92,40 @@ fn is_of_host(address: &str, host: &str) -> bool {
 fn things(frame: &Frame<'_>) -> Markup {
     let features = &frame.rules.features;
     html! {
-        h2 { "On this site" }
+        h2 { (t!("On this site")) }
         ul {
-            li { a href="/" { "Stories" } " are links and texts that members submit. Votes raise a story; time lowers it." }
-            @if features.timelines { li { a href="/everyone" { "Posts" } " are short messages to your followers." } }
-            li { a href="/topics" { "Topics" } " say what a story is about. You can follow or mute them." }
+            li {
+                (t!(
+                    "{stories} are links and texts that members submit. Votes raise a story; time lowers it.",
+                    stories = html! { a href="/" { (t!("Stories")) } }
+                ))
+            }
+            @if features.timelines {
+                li {
+                    (t!(
+                        "{posts} are short messages to your followers.",
+                        posts = html! { a href="/everyone" { (t!("Posts")) } }
+                    ))
+                }
+            }
+            li {
+                (t!(
+                    "{topics} say what a story is about. You can follow or mute them.",
+                    topics = html! { a href="/topics" { (t!("Topics")) } }
+                ))
+            }
             @if features.sites {
                 li {
-                    a href="/sites" { "Sites" } " have a reputation that people vote on. "
-                    @match frame.rules.sites.marks {
-                        SiteMarks::Distrusted => "“Distrusted site” beside a title warns of one that many distrust.",
-                        SiteMarks::All => "It stands beside the titles of stories.",
-                        SiteMarks::None => "Each has a page with it.",
-                    }
+                    (t!(
+                        "{sites} have a reputation that people vote on.",
+                        sites = html! { a href="/sites" { (t!("Sites")) } }
+                    ))
+                    " "
+                    (match frame.rules.sites.marks {
+                        SiteMarks::Distrusted => t!("“Distrusted site” beside a title warns of one that many distrust."),
+                        SiteMarks::All => t!("It stands beside the titles of stories."),
+                        SiteMarks::None => t!("Each has a page with it."),
+                    })
                 }
             }
         }
@@ -104,26 +134,51 @@ fn things(frame: &Frame<'_>) -> Markup {
 
 fn karma() -> Markup {
     html! {
-        h2 { "How karma works" }
+        h2 { (t!("How karma works")) }
         p {
-            "The number beside your name is your karma. It grows when others vote up what you write and \
-             when you visit."
+            (t!(
+                "The number beside your name is your karma. It grows when others vote up what you write and \
+                 when you visit."
+            ))
         }
     }
 }
 
 fn now(frame: &Frame<'_>) -> Markup {
     html! {
-        h2 { "Next steps" }
+        h2 { (t!("Next steps")) }
         ul {
-            @if frame.viewer.is_none() { li { a href="/register" { "Sign up" } " first" } }
-            li { a href="/latest/0" { "Read the new stories" } " and vote for a good one" }
-            li { a href="/submit" { "Submit a story" } ": a link you found, or a text" }
-            @if frame.rules.features.timelines {
-                li { a href="/suggestions" { "Find people to follow" } " and " a href="/home" { "write a first post" } }
+            @if frame.viewer.is_none() {
+                li { (t!("{sign_up} first", sign_up = html! { a href="/register" { (t!("Sign up")) } })) }
             }
-            li { a href="/topics" { "Look at the topics" } }
-            li { a href="/settings" { "Say something about yourself" } " and choose your settings" }
+            li {
+                (t!(
+                    "{read} and vote for a good one",
+                    read = html! { a href="/latest/0" { (t!("Read the new stories")) } }
+                ))
+            }
+            li {
+                (t!(
+                    "{submit}: a link you found, or a text",
+                    submit = html! { a href="/submit" { (t!("Submit a story")) } }
+                ))
+            }
+            @if frame.rules.features.timelines {
+                li {
+                    (t!(
+                        "{find} and {write}",
+                        find = html! { a href="/suggestions" { (t!("Find people to follow")) } },
+                        write = html! { a href="/home" { (t!("write a first post")) } }
+                    ))
+                }
+            }
+            li { a href="/topics" { (t!("Look at the topics")) } }
+            li {
+                (t!(
+                    "{say} and choose your settings",
+                    say = html! { a href="/settings" { (t!("Say something about yourself")) } }
+                ))
+            }
         }
     }
 }
@@ -148,22 +203,22 @@ fn shown(frame: &Frame<'_>, next: &LocalPath, steps: FirstSteps, (host, has_mail
     let site = frame.site();
     let content = html! {
         div.prose {
-            h1 { "Welcome to " (site.name) }
+            h1 { (t!("Welcome to {site}", site = &site.name)) }
             (reminder(frame))
             @if has_mail { (email_request(frame)) }
-            @if next.as_str() != "/" { p { a.action href=(next) { "Back to what you were reading" } } }
+            @if next.as_str() != "/" { p { a.action href=(next) { (t!("Back to what you were reading")) } } }
             @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
             @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) { (checklist(frame, steps, host)) }
             @if !frame.brand.about.is_empty() { (site_text(&frame.brand.about, frame)) }
             @if !frame.brand.rules.is_empty() {
-                p { "Please read the " a href="/about#rules" { "rules" } "." }
+                p { (t!("Please read the {rules}.", rules = html! { a href="/about#rules" { (t!("rules")) } })) }
             }
             (things(frame))
             (karma())
             (now(frame))
         }
     };
-    frame.page("Welcome", &content)
+    frame.page(t!("Welcome"), &content)
 }
 
 async fn greet(

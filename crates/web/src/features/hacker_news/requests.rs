@@ -15,6 +15,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
+use tidings_language::m;
 
 /// The parameters that an answer depends on.
 pub const PARAMETERS: &[&str] = &["callback", "print"];
@@ -45,7 +46,10 @@ impl FromRequest<App> for Asked {
         let headers = parts.headers.clone();
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         if fields.get("callback").is_some() {
-            return Err(RequestError::field("callback", "this site does not wrap its answers in scripts"));
+            return Err(RequestError::field(
+                "callback",
+                m!("this site does not wrap its answers in scripts"),
+            ));
         }
         Ok(Self { address, sender, headers, is_pretty: fields.get("print") == Some("pretty") })
     }

@@ -12,46 +12,50 @@ use tidings_domain::digests::{DigestOf, DigestStory};
 use tidings_domain::inbox::InboxEntry;
 use tidings_domain::moderation::appeals::AppealAnswer;
 use tidings_domain::values::text::printable_lines;
-use tidings_domain::values::words::{counted, grouped};
 use tidings_domain::values::{Digest, MAX_DAILY_MAILS, MAX_MAILED_TEXT, ModerationId};
+use tidings_language::{n, t};
 
 /// Where somebody unsubscribes with a token.
 pub fn unsubscribe_address(token: &str) -> String {
     format!("/unsubscribe/{token}")
 }
 
-/// Which mails somebody no longer gets.
-pub const fn name_of(kind: MailKind) -> &'static str {
-    match kind {
-        MailKind::Replies => "mail about replies, mentions and messages from moderators",
-        MailKind::Digest => "digests of the best stories",
-    }
-}
-
 /// The subject and the text of the answer to an appeal.
 pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &AppealAnswer) -> (String, String) {
-    let outcome = if answer.granted { "granted. The decision has been undone" } else { "rejected" };
+    let (id, site_name) = (id.to_string(), &site.name);
+    let outcome = if answer.granted {
+        t!(
+            "Your appeal against entry {id} of the moderation log of {site} was granted. The decision has been undone.",
+            id,
+            site = site_name,
+        )
+    } else {
+        t!(
+            "Your appeal against entry {id} of the moderation log of {site} was rejected.",
+            id,
+            site = site_name,
+        )
+    };
     let reason =
         if answer.reason.is_empty() { String::new() } else { format!("{}\n\n", quoted(&answer.reason)) };
     let body = format!(
-        "Hello {},\n\nYour appeal against entry {id} of the moderation log of {} was {outcome}.\n\n{reason}{}\n",
-        answer.to.username,
-        site.name,
+        "{}\n\n{outcome}\n\n{reason}{}\n",
+        t!("Hello {name},", name = &answer.to.username),
         site.link("/moderations")
     );
-    (format!("Your appeal at {}", site.name), with_note(body))
+    (t!("Your appeal at {site}", site = site_name).into(), with_note(body))
 }
 
 /// The subject and the text of an answer of the moderators to somebody who cannot log in.
 pub fn moderators_answer(site: &SiteSettings, member: &User, text: &str) -> (String, String) {
     let body = format!(
-        "Hello {},\n\nThe moderators of {} have looked at what you wrote to them:\n\n{}\n\nTo write again, log in: {}\n",
-        member.username,
-        site.name,
+        "{}\n\n{}\n\n{}\n\n{}\n",
+        t!("Hello {name},", name = &member.username),
+        t!("The moderators of {site} have looked at what you wrote to them:", site = &site.name),
         quoted(text),
-        site.link("/login")
+        t!("To write again, log in: {address}", address = site.link("/login"))
     );
-    (format!("Your message to the moderators of {}", site.name), with_note(body))
+    (t!("Your message to the moderators of {site}", site = &site.name).into(), with_note(body))
 }
 
 /// An entry of an inbox to mail.
@@ -68,8 +72,8 @@ impl EntryLetter {
         let what = unlinked(&description(&self.entry));
         let text = self.entry.text().map(quoted).unwrap_or_default();
         let read = destination(&self.entry).map_or_else(
-            || format!("Your inbox: {}", site.link("/inbox")),
-            |address| format!("Read it and reply: {}", site.link(&address)),
+            || t!("Your inbox: {address}", address = site.link("/inbox")),
+            |address| t!("Read it and reply: {address}", address = site.link(&address)),
         );
         let body = with_note(format!("{what}:\n\n{text}\n\n{read}\n")) + &self.foot(site, &unsubscribe);
         let thread = self.entry.place.id.comment();
@@ -87,15 +91,19 @@ impl EntryLetter {
     /// The mail that says that there is more.
     pub fn more(&self, site: &SiteSettings, mail: &WaitingMail, unsubscribe: String) -> Letter {
         let body = format!(
-            "We've sent you {} e-mails since yesterday. There is more in your inbox:\n\n{}\n\n\
-             We won't send any more for a few hours.\n{}",
-            grouped(MAX_DAILY_MAILS),
+            "{}\n\n{}\n\n{}\n{}",
+            n!(
+                MAX_DAILY_MAILS,
+                "We've sent you {count} e-mail since yesterday. There is more in your inbox:",
+                "We've sent you {count} e-mails since yesterday. There is more in your inbox:",
+            ),
             site.link("/inbox?kind=unread"),
+            t!("We won't send any more for a few hours."),
             self.foot(site, &unsubscribe)
         );
         Letter {
             to: self.user.email.clone(),
-            subject: format!("There is more in your inbox ({})", site.name),
+            subject: t!("There is more in your inbox ({site})", site = &site.name).into(),
             body,
             unsubscribe,
             message_id: message_id(site, &mail.to_string()),
@@ -110,12 +118,23 @@ impl EntryLetter {
 
 /// Why somebody gets a mail, and how to switch it off.
 fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> String {
+    let (site_name, name) = (&site.name, &user.username);
+    let why = match kind {
+        MailKind::Replies => t!(
+            "You get this because you asked for mail about replies, mentions and messages from moderators at {site}, as {name}.",
+            site = site_name,
+            name,
+        ),
+        MailKind::Digest => t!(
+            "You get this because you asked for digests of the best stories at {site}, as {name}.",
+            site = site_name,
+            name,
+        ),
+    };
     format!(
-        "\n-- \nYou get this because you asked for {} at {}, as {}.\nUnsubscribe: {unsubscribe}\nAll settings: {}\n",
-        name_of(kind),
-        site.name,
-        user.username,
-        site.link(MAIL_SETTINGS)
+        "\n-- \n{why}\n{}\n{}\n",
+        t!("Unsubscribe: {address}", address = unsubscribe),
+        t!("All settings: {address}", address = site.link(MAIL_SETTINGS))
     )
 }
 
@@ -131,7 +150,7 @@ fn quoted(text: &str) -> String {
 /// The mail, which says once that [`unlinked`] has changed links in it, if it has.
 fn with_note(mut body: String) -> String {
     if ["[.]", "[:]", "[@]", r"[\]"].iter().any(|bracketed| body.contains(bracketed)) {
-        body.push_str("\n(Links that people typed are shown but not active.)\n");
+        body.push_str(&format!("\n{}\n", t!("(Links that people typed are shown but not active.)")));
     }
     body
 }
@@ -203,14 +222,17 @@ fn message_id(site: &SiteSettings, name: &str) -> String {
 
 /// The mail with a digest.
 pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubscribe: String) -> Letter {
-    let period = match digest.user.preferences.digest {
-        Digest::Weekly => "this week",
-        Digest::Daily | Digest::Off => "today",
+    let subject = match digest.user.preferences.digest {
+        Digest::Weekly => t!("The best stories this week ({site})", site = &site.name),
+        Digest::Daily | Digest::Off => t!("The best stories today ({site})", site = &site.name),
     };
-    let mut body = format!("Hello {},\n", digest.user.username);
-    let of_topics =
-        if digest.is_of_topics { "The best new stories in your topics" } else { "The best new stories" };
-    for (heading, stories) in [(of_topics, &digest.best), ("From people you follow", &digest.followed)] {
+    let mut body = format!("{}\n", t!("Hello {name},", name = &digest.user.username));
+    let of_topics = if digest.is_of_topics {
+        t!("The best new stories in your topics")
+    } else {
+        t!("The best new stories")
+    };
+    for (heading, stories) in [(of_topics, &digest.best), (t!("From people you follow"), &digest.followed)] {
         if !stories.is_empty() {
             write!(body, "\n{heading}\n").ok();
             stories.iter().for_each(|story| write_story(&mut body, site, story));
@@ -219,7 +241,7 @@ pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubs
     let body = with_note(body) + &foot(site, &digest.user, MailKind::Digest, &unsubscribe);
     Letter {
         to: digest.user.email.clone(),
-        subject: format!("The best stories {period} ({})", site.name),
+        subject: subject.into(),
         body,
         unsubscribe,
         message_id: message_id(site, &mail.to_string()),
@@ -229,14 +251,14 @@ pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubs
 
 fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, author }: &DigestStory) {
     let host = news.link().map(|link| format!(" ({})", link.host)).unwrap_or_default();
-    let author = author.as_deref().map(|author| format!(", by {author}")).unwrap_or_default();
+    let by = |author| format!(", {}", t!("by {author}", author = unlinked(author)));
     write!(
         body,
         "\n* {}\n  {}, {}{}\n  {}\n",
         unlinked(&format!("{}{host}", news.title)),
-        counted(news.votes()[0].unsigned_abs(), "vote", "votes"),
-        counted(news.comments, "comment", "comments"),
-        unlinked(&author),
+        n!(news.votes()[0].unsigned_abs(), "{count} vote", "{count} votes"),
+        n!(news.comments, "{count} comment", "{count} comments"),
+        author.as_deref().map(by).unwrap_or_default(),
         site.link(&news_address(news.id))
     )
     .ok();

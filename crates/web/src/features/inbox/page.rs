@@ -10,7 +10,7 @@ use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{fitting, more_link, number, tab};
+use crate::markup::parts::{fitting, more_link, tab};
 use crate::request::answers::answer;
 #[cfg(test)]
 use crate::request::description::values;
@@ -27,6 +27,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage, InboxWindow};
 use tidings_domain::news::subscriptions;
 use tidings_domain::values::size;
+use tidings_language::{Message, m, n, t};
 
 form! {
     /// The part of the inbox that a call of the API asks for.
@@ -92,9 +93,11 @@ impl FromFields for InboxPageQuery {
         let filter = match fields.filled("kind") {
             None => Filter::All,
             Some("unread") => Filter::Unread,
-            Some(name) => {
-                Filter::Kind(parse(name, "kind", "it must be unread, reply, mention, follow or moderation")?)
-            }
+            Some(name) => Filter::Kind(parse(
+                name,
+                "kind",
+                m!("it must be unread, reply, mention, follow or moderation"),
+            )?),
         };
         let marked = fields.parsed_optional("marked", ENTRY)?;
         Ok(Self { filter, before: before(fields)?, marked })
@@ -112,10 +115,10 @@ impl From<&InboxPageQuery> for InboxWindow {
 }
 
 /// The error message for a field that is not the id of an entry.
-pub(super) const ENTRY: &str = "it must be the id of an entry";
+pub(super) const ENTRY: &Message = m!("it must be the id of an entry");
 
 fn before(fields: &Fields) -> Result<Option<InboxCursor>, RequestError> {
-    fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
+    fields.parsed_optional("before", m!("it must be a cursor like 1401267618-reply:12-3"))
 }
 
 // The field `all` with the value 1 means the same as the id `all`.
@@ -142,11 +145,11 @@ impl FromFields for ReadInboxForm {
         let until = fields.parsed_optional("until", ENTRY)?;
         let id = match (fields.get("id"), fields.get("all")) {
             (Some("all"), _) | (None, Some("1")) => Marking::All,
-            (None, Some(_)) => return Err(RequestError::field("all", "it must be 1")),
-            (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
+            (None, Some(_)) => return Err(RequestError::field("all", m!("it must be 1"))),
+            (_, _) => Marking::One(fields.parsed("id", m!("it must be the id of an entry, or all"))?),
         };
         if until.is_some() && id != Marking::All {
-            return Err(RequestError::field("until", "it goes with all, not with an entry"));
+            return Err(RequestError::field("until", m!("it goes with all, not with an entry")));
         }
         Ok(Self { id, until })
     }
@@ -158,7 +161,7 @@ fn shown(frame: &Frame<'_>, viewer: &User, (page, query): (&InboxPage, &InboxPag
     let unread = frame.viewer.map_or(0, |viewer| viewer.replies);
     let back = filter_address(filter, before);
     let content = html! {
-        h1 { "Inbox" }
+        h1 { (t!("Inbox")) }
         (filters(filter))
         @if let Some(marked) = marked { (marked_line(frame, marked, &back)) }
         @if unread > 0 {
@@ -171,8 +174,8 @@ fn shown(frame: &Frame<'_>, viewer: &User, (page, query): (&InboxPage, &InboxPag
                 } @else {
                     input type="hidden" name="next" value=(back);
                 }
-                p { (number(unread)) " unread" }
-                button.button.small.quiet { "Mark all as read" }
+                p { (n!(unread, "{count} unread", "{count} unread")) }
+                button.button.small.quiet { (t!("Mark all as read")) }
             }
         }
         @if page.entries.is_empty() { p.empty { (nothing(viewer, query)) } }
@@ -184,29 +187,29 @@ fn shown(frame: &Frame<'_>, viewer: &User, (page, query): (&InboxPage, &InboxPag
         (more_link(page.next.map(|next| filter_address(filter, Some(next)))))
         (feed_section(frame, viewer))
     };
-    frame.page_with("Inbox", &PageHead::default().feeds(feed_of(viewer)), &content)
+    frame.page_with(t!("Inbox"), &PageHead::default().feeds(feed_of(viewer)), &content)
 }
 
 /// The text of an empty list.
 fn nothing(viewer: &User, query: &InboxPageQuery) -> Markup {
     html! {
         @match query.filter {
-            _ if query.before.is_some() => "There is nothing older.",
-            Filter::Unread => "You have read everything.",
-            Filter::All => {
-                "Replies to your stories and comments, mentions of your name (@" (viewer.username)
-                ") and new followers appear here. To get all comments on a story, subscribe on its page. "
-                a href="/latest/0" { "Find a story to discuss" } "."
-            }
-            Filter::Kind(Kind::Reply) => {
-                "Comments on your stories, replies to your comments, and comments on stories you \
-                 subscribe to appear here."
-            }
-            Filter::Kind(Kind::Mention) => {
-                "Comments and posts that mention you as @" (viewer.username) " appear here."
-            }
-            Filter::Kind(Kind::Follow) => "New followers appear here.",
-            Filter::Kind(Kind::Moderation) => "Messages from moderators appear here.",
+            _ if query.before.is_some() => (t!("There is nothing older.")),
+            Filter::Unread => (t!("You have read everything.")),
+            Filter::All => (t!(
+                "Replies to your stories and comments, mentions of your name (@{name}) and new followers appear here. To get all comments on a story, subscribe on its page. {link}.",
+                name = &viewer.username,
+                link = html! { a href="/latest/0" { (t!("Find a story to discuss")) } },
+            )),
+            Filter::Kind(Kind::Reply) => (t!(
+                "Comments on your stories, replies to your comments, and comments on stories you subscribe to appear here."
+            )),
+            Filter::Kind(Kind::Mention) => (t!(
+                "Comments and posts that mention you as @{name} appear here.",
+                name = &viewer.username,
+            )),
+            Filter::Kind(Kind::Follow) => (t!("New followers appear here.")),
+            Filter::Kind(Kind::Moderation) => (t!("Messages from moderators appear here.")),
         }
     }
 }
@@ -229,12 +232,12 @@ fn marked_address(back: &str, until: EntryId) -> String {
 fn marked_line(frame: &Frame<'_>, until: EntryId, back: &str) -> Markup {
     html! {
         div.notice.undo role="status" {
-            span { "Everything is marked as read." }
+            span { (t!("Everything is marked as read.")) }
             form.inline method="post" action="/inbox/undo" {
                 (frame.signed_fields())
                 input type="hidden" name="until" value=(until);
                 input type="hidden" name="next" value=(back);
-                button.button.small { "Undo" }
+                button.button.small { (t!("Undo")) }
             }
         }
     }
@@ -242,15 +245,15 @@ fn marked_line(frame: &Frame<'_>, until: EntryId, back: &str) -> Markup {
 
 fn filters(here: Filter) -> Markup {
     let name = |filter| match filter {
-        Filter::All => "All",
-        Filter::Unread => "Unread",
-        Filter::Kind(Kind::Reply) => "Replies",
-        Filter::Kind(Kind::Mention) => "Mentions",
-        Filter::Kind(Kind::Follow) => "Followers",
-        Filter::Kind(Kind::Moderation) => "Moderators",
+        Filter::All => t!("tab" => "All"),
+        Filter::Unread => t!("tab" => "Unread"),
+        Filter::Kind(Kind::Reply) => t!("Replies"),
+        Filter::Kind(Kind::Mention) => t!("Mentions"),
+        Filter::Kind(Kind::Follow) => t!("Followers"),
+        Filter::Kind(Kind::Moderation) => t!("Moderators"),
     };
     html! {
-        nav.tabs aria-label="Inbox" {
+        nav.tabs aria-label=(t!("Inbox")) {
             ul {
                 @for filter in Filter::SHOWN.into_iter().chain((!Filter::SHOWN.contains(&here)).then_some(here)) {
                     (tab(&filter_address(filter, None), name(filter), filter == here))
@@ -282,21 +285,21 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
     };
     html! {
         div.inbox-feed {
-            h2 #feed { "Feed" }
+            h2 #feed { (t!("Feed")) }
             @match feed_of(viewer) {
                 Some(feed) => {
                     @let address = feed.address(FeedFormat::Atom);
-                    p { "Read your inbox in a feed reader. Keep this address to yourself: it works without logging in." }
+                    p { (t!("Read your inbox in a feed reader. Keep this address to yourself: it works without logging in.")) }
                     p { a.feed-address href=(address) rel="nofollow" { (frame.settings.site.link(&address)) } }
                     div.buttons {
-                        (button("new", "New address"))
-                        (button("off", "Turn off the feed"))
+                        (button("new", t!("New address")))
+                        (button("off", t!("Turn off the feed")))
                     }
-                    p.hint { "A new address replaces this one, which will stop working. For a JSON Feed, add " code { "/json" } "." }
+                    p.hint { (t!("A new address replaces this one, which will stop working. For a JSON Feed, add {json}.", json = html! { code { "/json" } })) }
                 }
                 None => {
-                    p { "Read your inbox in a feed reader, at a private address that works without logging in." }
-                    (button("new", "Create the feed"))
+                    p { (t!("Read your inbox in a feed reader, at a private address that works without logging in.")) }
+                    (button("new", t!("Create the feed")))
                 }
             }
         }
@@ -347,7 +350,7 @@ pub async fn change_feed(
     let has_feed = match fields.required("feed")? {
         "new" => true,
         "off" => false,
-        _ => return Err(RequestError::field("feed", "it must be new or off")),
+        _ => return Err(RequestError::field("feed", m!("it must be new or off"))),
     };
     user.once(&app.site, feed::change_address(&app.site, user.id, has_feed)).await?;
     Ok(Redirect::to("/inbox#feed"))
@@ -358,19 +361,19 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting(
             "/readinbox",
-            "Mark entries of the inbox as read.",
+            m!("Mark entries of the inbox as read."),
             |app, by, form: &ReadInboxForm| Box::pin(inbox::mark_read(&app.site, by.user, form.marking())),
         )
         .back(SHORT),
         Action::setting(
             "/subscribe",
-            "Subscribe to the comments on a story.",
+            m!("Subscribe to the comments on a story."),
             |app, by, form: &NewsIdForm| {
                 Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id))
             },
         )
         .back(SHORT),
-        Action::setting("/unsubscribe", "Leave the thread of a story.", |app, by, form: &NewsIdForm| {
+        Action::setting("/unsubscribe", m!("Leave the thread of a story."), |app, by, form: &NewsIdForm| {
             Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
         })
         .back(SHORT),

@@ -9,14 +9,15 @@ use crate::markup::autolink::autolink;
 use crate::markup::fields::draft_key;
 use crate::markup::frame::Frame;
 use crate::markup::head::{excerpt, shortened};
-use crate::markup::parts::{DELETED_USER, age};
+use crate::markup::parts::{age, deleted_user};
 use maud::{Markup, html};
 use std::borrow::Cow;
-use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::inbox::{InboxEntry, InboxEvent, ReplyTarget};
 use tidings_domain::values::CommentAddress;
 use tidings_domain::values::words::decapitalized;
+use tidings_language::{Argument, Phrase, n, p, t};
 
 /// The followers that a row names before it counts the others.
 const NAMED_FOLLOWERS: usize = 3;
@@ -71,7 +72,7 @@ pub(super) fn row(frame: &Frame<'_>, row: &Row<'_>, (back, is_whole): (&str, boo
     let class = class.chain(tool.as_ref().map(|(class, _)| *class)).collect::<Vec<_>>().join(" ");
     let lines = html! {
         span.entry-what dir="auto" {
-            @if !entry.read { span.hidden { "Unread: " } }
+            @if !entry.read { span.hidden { (t!("Unread:")) " " } }
             (headline(row))
         }
         " "
@@ -106,69 +107,71 @@ fn headline(row: &Row<'_>) -> Markup {
     let Row(entries) = row;
     html! {
         @match entries {
-            [entry] => {
-                @if let Some(name) = actor(entry) { strong { (name) } " " }
-                (deed(entry))
-                @if let InboxEvent::Comment { title, .. } = &entry.event {
-                    " " (title.as_deref().unwrap_or("[deleted story]"))
-                }
-            }
-            followers => { strong { (names(followers)) } " follow you" }
+            [entry] => (deed(entry, html! { strong { (actor(entry)) } })),
+            followers => (t!("{names} follow you", names = html! { strong { (names(followers)) } })),
         }
     }
 }
 
 /// The names of several followers.
-fn names(followers: &[InboxEntry]) -> String {
+fn names(followers: &[InboxEntry]) -> Phrase<'_> {
     let names: Vec<&str> = followers.iter().filter_map(|entry| entry.username.as_deref()).collect();
-    let (first, last) = match names.len() {
-        count if count > NAMED_FOLLOWERS => {
-            let others = count - (NAMED_FOLLOWERS - 1);
-            (names.get(..NAMED_FOLLOWERS - 1), format!("{others} others"))
+    match names.as_slice() {
+        [first @ .., last] if first.len() < NAMED_FOLLOWERS => {
+            p!("{names} and {last}", names = first.join(", "), last = *last)
         }
-        count => (names.get(..count.saturating_sub(1)), names.last().copied().unwrap_or_default().to_owned()),
-    };
-    format!("{} and {last}", first.unwrap_or_default().join(", "))
-}
-
-/// The person who did it; `None` for moderators who are not named, and for entries that are not shown.
-fn actor(entry: &InboxEntry) -> Option<&str> {
-    if let InboxEvent::Answer { is_named: true, .. } = &entry.event {
-        return Some(entry.username.as_deref().unwrap_or(DELETED_USER));
+        names => {
+            let (named, others) = names.split_at(names.len().min(NAMED_FOLLOWERS - 1));
+            n!(
+                others.len(),
+                "{names} and {count} other",
+                "{names} and {count} others",
+                names = named.join(", ")
+            )
+        }
     }
-    let is_named = entry.place.id.kind() != Kind::Moderation && !is_collapsed(entry);
-    is_named.then(|| entry.username.as_deref().unwrap_or(DELETED_USER))
 }
 
-/// The event in words, up to the title of the story. A message of a moderator begins with what happened.
-fn deed(entry: &InboxEntry) -> Cow<'_, str> {
-    let words = match (&entry.event, entry.place.id) {
-        (InboxEvent::Comment { .. }, EntryId::Mention(_)) => "mentioned you on",
-        (InboxEvent::Comment { target: ReplyTarget::OwnComment, .. }, _) => "replied to your comment on",
-        (InboxEvent::Comment { target: ReplyTarget::OwnStory, .. }, _) => "commented on your story",
-        (InboxEvent::Comment { .. }, _) => "commented on",
-        (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
-        (InboxEvent::Follow, _) => "follows you",
-        (InboxEvent::Message { text, title }, _) => {
-            let headline = headline_of(text).map_or("Message from a moderator", |(headline, _)| headline);
-            match title {
-                Some(title) => return format!("“{title}”: {}", decapitalized(headline)).into(),
-                None => headline,
+/// The person who did it.
+fn actor(entry: &InboxEntry) -> &str {
+    entry.username.as_deref().unwrap_or(deleted_user())
+}
+
+/// The event in words. Moderators who are not named and entries that are not shown are without the name of the person.
+/// A message of a moderator begins with what happened.
+fn deed<'a>(entry: &'a InboxEntry, name: impl Into<Argument<'a>>) -> Phrase<'a> {
+    match &entry.event {
+        InboxEvent::Comment { title, target, .. } => {
+            let title = title.as_deref().unwrap_or(t!("[deleted story]"));
+            match (entry.place.id, target) {
+                (EntryId::Mention(_), _) => p!("{name} mentioned you on {title}", name, title),
+                (_, ReplyTarget::OwnComment) => {
+                    p!("{name} replied to your comment on {title}", name, title)
+                }
+                (_, ReplyTarget::OwnStory) => p!("{name} commented on your story {title}", name, title),
+                _ => p!("{name} commented on {title}", name, title),
             }
         }
-        (InboxEvent::Answer { is_named: true, .. }, _) => "answered your message to the moderators",
-        (InboxEvent::Answer { .. }, _) => "A moderator answered you",
-        (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by someone you muted",
-        (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
-        (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
-        (
-            InboxEvent::Collapsed(
-                Collapsed::Removed | Collapsed::Held | Collapsed::Unwanted | Collapsed::Deleted,
-            ),
-            _,
-        ) => "Something that is not shown",
-    };
-    words.into()
+        InboxEvent::Tweet { .. } => p!("{name} mentioned you in a post", name),
+        InboxEvent::Follow => p!("{name} follows you", name),
+        InboxEvent::Message { text, title } => {
+            let headline = headline_of(text).map_or(t!("Message from a moderator"), |(headline, _)| headline);
+            match title {
+                Some(title) => p!("“{title}”: {headline}", title, headline = decapitalized(headline)),
+                None => p!("{headline}", headline),
+            }
+        }
+        InboxEvent::Answer { is_named: true, .. } => {
+            p!("{name} answered your message to the moderators", name)
+        }
+        InboxEvent::Answer { .. } => p!("A moderator answered you"),
+        InboxEvent::Collapsed(Collapsed::MutedPerson) => p!("Something by someone you muted"),
+        InboxEvent::Collapsed(Collapsed::MutedWord) => p!("Something with a word you muted"),
+        InboxEvent::Collapsed(Collapsed::Flagged) => p!("Something hidden by readers' flags"),
+        InboxEvent::Collapsed(
+            Collapsed::Removed | Collapsed::Held | Collapsed::Unwanted | Collapsed::Deleted,
+        ) => p!("Something that is not shown"),
+    }
 }
 
 /// The first line of a message of a moderator, which says what happened, and the rest.
@@ -188,12 +191,7 @@ const fn can_be_answered(entry: &InboxEntry) -> bool {
 
 /// An entry in a few words, for the names of buttons and the feed.
 pub fn description(entry: &InboxEntry) -> String {
-    let title = match &entry.event {
-        InboxEvent::Comment { title, .. } => Some(title.as_deref().unwrap_or("[deleted story]")),
-        _ => None,
-    };
-    let deed = deed(entry);
-    actor(entry).into_iter().chain([&*deed]).chain(title).collect::<Vec<_>>().join(" ")
+    deed(entry, actor(entry)).into()
 }
 
 /// The page of what an entry is about.
@@ -232,18 +230,18 @@ fn reply_form(
     entry: &InboxEntry,
     CommentAddress { news, comment }: CommentAddress,
 ) -> Markup {
-    let name = actor(entry).unwrap_or(DELETED_USER);
+    let name = actor(entry);
     html! {
         details.entry-tool {
-            summary { "reply" span.hidden { " to " (name) } }
+            summary { (t!("verb" => "reply")) span.hidden { " " (t!("reply" => "to {name}", name)) } }
             form.form method="post" action="/postcomment" {
                 (frame.signed_fields())
                 input type="hidden" name="news_id" value=(news);
                 input type="hidden" name="comment_id" value="-1";
                 input type="hidden" name="parent_id" value=(comment);
                 textarea.one-line name="comment" rows="1" required
-                    aria-label={ "Reply to " (name) } data-draft=(draft_key(frame, &format!("reply/{news}/{comment}"))) {}
-                button.button.small { "Reply" }
+                    aria-label=(t!("Reply to {name}", name)) data-draft=(draft_key(frame, &format!("reply/{news}/{comment}"))) {}
+                button.button.small { (t!("button" => "Reply")) }
             }
         }
     }
@@ -257,7 +255,7 @@ fn read_form(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
             (frame.signed_fields())
             input type="hidden" name="id" value=(id);
             input type="hidden" name="next" value={ (back) "#" (anchor(id)) };
-            button.mark { "mark as read" span.hidden { ": " (description(entry)) } }
+            button.mark { (t!("mark as read")) span.hidden { ": " (description(entry)) } }
         }
     }
 }
@@ -282,7 +280,7 @@ mod tests {
             (4, "alice, bob and 2 others"),
             (5, "alice, bob and 3 others"),
         ] {
-            assert_eq!(names(&followers[..count]), expected);
+            assert_eq!(names(&followers[..count]).to_string(), expected);
         }
     }
 }

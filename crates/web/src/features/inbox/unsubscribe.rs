@@ -1,6 +1,5 @@
 //! Switching mails off with the address that they carry, without a session.
 
-use super::letters::name_of;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::MAIL_SETTINGS;
@@ -8,9 +7,9 @@ use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use maud::{Markup, html};
+use tidings_domain::accounts::outbox::MailKind;
 use tidings_domain::accounts::unsubscribing::{self, Subscriber};
-
-const HEADING: &str = "Unsubscribe";
+use tidings_language::t;
 
 async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> {
     unsubscribing::subscriber(&app.site, token).await?.ok_or(RequestError::NotFound)
@@ -20,18 +19,26 @@ async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> 
 pub async fn form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
     let frame = Frame::anonymous(&app, &here).await;
+    let site = &frame.site().name;
+    let question = match subscriber.kind {
+        MailKind::Replies => t!(
+            "Stop getting mail about replies, mentions and messages from moderators from {site}? You can turn this on again in your settings.",
+            site,
+        ),
+        MailKind::Digest => t!(
+            "Stop getting digests of the best stories from {site}? You can turn this on again in your settings.",
+            site,
+        ),
+    };
     let content = html! {
-        h1 { (HEADING) }
-        p {
-            "Stop getting " (name_of(subscriber.kind)) " from " (frame.site().name)
-            "? You can turn this on again in your settings."
-        }
+        h1 { (t!("Unsubscribe")) }
+        p { (question) }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
-            button.button { "Unsubscribe" }
+            button.button { (t!("Unsubscribe")) }
         }
     };
-    Ok(frame.page(HEADING, &content))
+    Ok(frame.page(t!("Unsubscribe"), &content))
 }
 
 /// POST /unsubscribe/:token: switches the mails off, for people and for mail programs
@@ -43,12 +50,20 @@ pub async fn unsubscribe(
 ) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
     unsubscribing::unsubscribe(&app.site, app.now(), &subscriber).await?;
-    let content = html! {
-        h1 { "Unsubscribed" }
-        p.notice role="status" {
-            "You will no longer get " (name_of(subscriber.kind)) ". You can turn this on again in your "
-            a href=(MAIL_SETTINGS) { "settings" } "."
-        }
+    let settings = html! { a href=(MAIL_SETTINGS) { (t!("settings")) } };
+    let done = match subscriber.kind {
+        MailKind::Replies => t!(
+            "You will no longer get mail about replies, mentions and messages from moderators. You can turn this on again in your {settings}.",
+            settings,
+        ),
+        MailKind::Digest => t!(
+            "You will no longer get digests of the best stories. You can turn this on again in your {settings}.",
+            settings,
+        ),
     };
-    Ok(Frame::anonymous(&app, &here).await.page("Unsubscribed", &content))
+    let content = html! {
+        h1 { (t!("Unsubscribed")) }
+        p.notice role="status" { (done) }
+    };
+    Ok(Frame::anonymous(&app, &here).await.page(t!("Unsubscribed"), &content))
 }

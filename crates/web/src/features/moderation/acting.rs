@@ -25,6 +25,7 @@ use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
 use tidings_domain::{Error, Refusal};
+use tidings_language::m;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or
 /// written, cannot open an inbox, so they get the answer by mail.
@@ -129,7 +130,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         action::Action::once(
             "/moderate/undo",
-            "Undo an action (moderators only).",
+            m!("Undo an action (moderators only)."),
             |app, by, form: &UndoForm| {
                 let how = (form.moderation_id, &form.reason, form.anonymous);
                 Box::pin(moderation::undo(&app.site, app.moment(), by.user, how))
@@ -167,8 +168,9 @@ pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestE
             let seen = requests.swap_remove(0);
             let seen = seen.seen.and_then(|seen| seen.thing).unwrap_or(seen.thing);
             let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
-            let error = RequestError::Domain(error).message();
-            let changed = RowChangedResponse { status: ErrorStatus::Err, error, row };
+            let failure = RequestError::Domain(error);
+            let (error, message) = (failure.message_for_program(), failure.message());
+            let changed = RowChangedResponse { status: ErrorStatus::Err, error, message, row };
             Ok((StatusCode::CONFLICT, Json(changed)).into_response())
         }
         Err(error) => Err(error),
@@ -181,9 +183,12 @@ pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestE
 #[cfg_attr(test, schema(as = RowChanged))]
 pub struct RowChangedResponse {
     status: ErrorStatus,
-    /// A sentence to show to a person.
+    /// A sentence in English, whatever the language of the site is.
     #[cfg_attr(test, schema(value_type = values::Message))]
     error: String,
+    /// A sentence to show to a person, in the language of the site.
+    #[cfg_attr(test, schema(value_type = values::Message))]
+    message: String,
     /// The row as it is now; null if it waits no longer.
     #[cfg_attr(test, schema(required = true))]
     row: Option<QueueItem>,

@@ -6,6 +6,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
+use crate::markup::dates::to_the_minute;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::line_link;
@@ -22,16 +23,17 @@ use maud::{Markup, html};
 use tidings_domain::accounts::log_in::Credentials;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
-use tidings_domain::values::{MAX_APPEAL, ModerationId, Timestamp, day};
+use tidings_domain::values::{MAX_APPEAL, ModerationId, Timestamp};
+use tidings_language::{Message, Phrase, m, t};
 
-const HEADING: &str = "Appeal";
+const HEADING: &Message = m!("heading" => "Appeal");
 
 /// The form of an appeal, for somebody in a session, or for a stranger, who also enters what a login takes.
 fn appeal_form(frame: &Frame<'_>, id: ModerationId, stranger: Option<Stranger<'_>>) -> Markup {
     let most = MAX_APPEAL.to_string();
-    let text = Field::new("text", "What should we reconsider, and why?").required();
+    let text = Field::new("text", t!("What should we reconsider, and why?")).required();
     let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
-        "You can appeal against a decision once. Another moderator will read what you write."
+        (t!("You can appeal against a decision once. Another moderator will read what you write."))
     });
     html! {
         form.form method="post" action="/appeal" {
@@ -40,7 +42,7 @@ fn appeal_form(frame: &Frame<'_>, id: ModerationId, stranger: Option<Stranger<'_
             input type="hidden" name="moderation_id" value=(id);
             (text.text_area())
             @if let Some(stranger) = stranger { (login_fields(stranger)) }
-            button.button { "Send appeal" }
+            button.button { (t!("Send appeal")) }
         }
     }
 }
@@ -67,7 +69,7 @@ impl<'a> Stranger<'a> {
 
 /// The fields with which somebody without a session proves who they are.
 pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
-    let password = Field::new("password", "Your password").with("autocomplete", "current-password");
+    let password = Field::new("password", t!("Your password")).with("autocomplete", "current-password");
     html! {
         input type="hidden" name="username" value=(stranger.username);
         @match stranger.ticket {
@@ -76,8 +78,8 @@ pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
         }
         @if stranger.has_second_factor {
             (code_field(
-                "A new code",
-                html! { "The six digits that your authenticator app shows now, or a recovery code." },
+                t!("A new code"),
+                html! { (t!("The six digits that your authenticator app shows now, or a recovery code.")) },
             ))
         }
     }
@@ -95,23 +97,24 @@ pub async fn form(
 
 fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
     let content = html! {
-        h1 { (HEADING) }
-        p { (what_was_done(decision)) " " (age(frame, decision.time)) "." }
+        h1 { (HEADING.text()) }
+        p { (t!("{deed} {age}.", deed = what_was_done(decision), age = age(frame, decision.time))) }
         @if !decision.reason.is_empty() { blockquote.text dir="auto" { p { (decision.reason) } } }
         @if let Some(until) = decision.until { p { (ends(until, frame.now)) } }
-        p.hint { "This is " (decision_link(decision.id)) "." }
+        p.hint { (t!("This is {entry}.", entry = decision_link(decision.id))) }
         @match (&decision.appeal, &decision.refusal) {
             (Some(appeal), _) => (sent(frame, appeal)),
-            (None, Some(refusal)) => p.notice { (crate::error::sentence(&refusal.to_string())) },
+            (None, Some(refusal)) => p.notice { (crate::error::refusals::refusal(refusal)) },
             (None, None) => (appeal_form(frame, decision.id, None)),
         }
-        p { a.action href={ "/moderators?moderation_id=" (decision.id) } { "Write to the moderators about it" } }
+        p { a.action href={ "/moderators?moderation_id=" (decision.id) } { (t!("Write to the moderators about it")) } }
     };
-    frame.page(HEADING, &content)
+    frame.page(HEADING.text(), &content)
 }
 
-fn ends(until: Timestamp, now: Timestamp) -> Markup {
-    html! { @if until > now { "It ends " } @else { "It ended " } (day::to_the_minute(until)) "." }
+fn ends(until: Timestamp, now: Timestamp) -> Phrase<'static> {
+    let time = to_the_minute(until);
+    if until > now { t!("It ends {time}.", time) } else { t!("It ended {time}.", time) }
 }
 
 /// A link to the line of a decision in the log.
@@ -120,22 +123,22 @@ pub(super) fn decision_link(id: ModerationId) -> Markup {
 }
 
 /// The action in words, addressed to the person whom it concerns.
-fn what_was_done(decision: &DecisionFacts) -> String {
-    decision.action.facts().told.replace("{}", decision.thing.noun())
+fn what_was_done(decision: &DecisionFacts) -> &'static str {
+    (decision.action.facts().told)(&decision.thing).unwrap_or_default()
 }
 
 /// An appeal that was sent, for who has sent it.
 fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
     let outcome = match (appeal.decided_by, appeal.granted) {
-        (None, _) => "It is waiting for a moderator. You will get the answer in your inbox.",
-        (Some(_), true) => "It was granted.",
-        (Some(_), false) => "It was rejected.",
+        (None, _) => t!("appeal" => "It is waiting for a moderator. You will get the answer in your inbox."),
+        (Some(_), true) => t!("appeal" => "It was granted."),
+        (Some(_), false) => t!("appeal" => "It was rejected."),
     };
     html! {
-        h2 { "Your appeal" }
-        p { "You have appealed " (age(frame, appeal.time)) ". " (outcome) }
+        h2 { (t!("Your appeal")) }
+        p { (t!("You have appealed {age}.", age = age(frame, appeal.time))) " " (outcome) }
         blockquote.text dir="auto" { p.log-reason { (appeal.text) } }
-        @if let Some(by) = appeal.decided_by { p.hint { "Decided by " (decision_link(by)) "." } }
+        @if let Some(by) = appeal.decided_by { p.hint { (t!("Decided by {entry}.", entry = decision_link(by))) } }
     }
 }
 
@@ -160,29 +163,28 @@ pub async fn again(
     Extension(again): Extension<ShownAgain>,
 ) -> Result<Markup, RequestError> {
     let stranger = Some(Stranger::of_form(&again).ok_or(RequestError::NotFound)?);
-    let id = again.fields.parsed("moderation_id", "it must be the number of an entry of the log")?;
+    let id = again.fields.parsed("moderation_id", m!("it must be the number of an entry of the log"))?;
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
-        h1 { (HEADING) }
-        p { "The decision is " (decision_link(id)) "." }
+        h1 { (HEADING.text()) }
+        p { (t!("The decision is {entry}.", entry = decision_link(id))) }
         (appeal_form(&frame, id, stranger))
     };
-    Ok(frame.page(HEADING, &content))
+    Ok(frame.page(HEADING.text(), &content))
 }
 
 /// The page after an appeal from somebody who cannot log in.
 async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
     let frame = Frame::anonymous(app, here).await;
     let content = html! {
-        h1 { "Your appeal has been sent" }
+        h1 { (t!("Your appeal has been sent")) }
         p.notice role="status" {
-            "Another moderator will read it. If your account has an e-mail address, we'll mail you the \
-             answer."
+            (t!("Another moderator will read it. If your account has an e-mail address, we'll mail you the answer."))
         }
-        p { "If the ban is lifted, you can log in again." }
-        p { a.action href="/" { "Go to the front page" } }
+        p { (t!("If the ban is lifted, you can log in again.")) }
+        p { a.action href="/" { (t!("Go to the front page")) } }
     };
-    frame.page("Your appeal has been sent", &content).into_response()
+    frame.page(t!("Your appeal has been sent"), &content).into_response()
 }
 
 /// The page for somebody who has shown what a login takes but is banned, with the form to appeal. The refusal, which is
@@ -192,15 +194,15 @@ pub async fn banned_page(app: &App, here: &LocalPath, id: ModerationId, stranger
     let frame = Frame::anonymous(app, here).await;
     let messages = messages::for_banned(&frame, stranger, thread.as_ref());
     let content = html! {
-        h1 { "You can't log in" }
+        h1 { (t!("You can't log in")) }
         @if !frame.is_shut() {
-            p { "You can still read without logging in. This is " (decision_link(id)) "." }
+            p { (t!("You can still read without logging in. This is {entry}.", entry = decision_link(id))) }
         }
-        h2 { (HEADING) }
+        h2 { (HEADING.text()) }
         (appeal_form(&frame, id, Some(stranger)))
         (messages)
     };
-    frame.page("You can't log in", &content)
+    frame.page(t!("You can't log in"), &content)
 }
 
 /// Appeals against a decision, for both the form and the API: in a session, or with what a login takes for who cannot

@@ -6,6 +6,7 @@ use super::kept_list::KeptList;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
+use crate::markup::dates::to_the_minute;
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
@@ -19,15 +20,13 @@ use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::origins::{self, ListedBan, NewOriginBan};
-use tidings_domain::values::words::{counted, grouped};
-use tidings_domain::values::{
-    BanScope, BannedOrigin, Hours, ModerationId, OriginBanId, OriginKind, Reason, day,
-};
+use tidings_domain::values::{BanScope, BannedOrigin, Hours, ModerationId, OriginBanId, OriginKind, Reason};
+use tidings_language::{Message, m, n, t};
 
 form! {
     /// A network or a domain to ban, or to try.
@@ -37,7 +36,7 @@ form! {
         /// The network, such as `192.0.2.0/24`, at most a /16 of IPv4 or a /32 of IPv6; or the domain.
         pub value: BannedOrigin = origin, values::Origin;
         /// The actions that are forbidden to people from there.
-        pub scope: BanScope = parsed("it must be signup, post or both"), values::BanScope;
+        pub scope: BanScope = parsed(m!("it must be signup, post or both")), values::BanScope;
         /// Why. The people affected read it.
         pub reason: Reason = valid(Reason::parse), values::Reason;
         /// For how long.
@@ -47,7 +46,7 @@ form! {
     }
 }
 
-const KIND: &str = "it must be network or domain";
+const KIND: &Message = m!("it must be network or domain");
 
 fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin, RequestError> {
     Ok(BannedOrigin::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::from)?)
@@ -63,7 +62,7 @@ form! {
     /// A ban to lift.
     pub struct LiftBanForm {
         /// The ban.
-        pub ban_id: OriginBanId = parsed("it must be the number of a ban"), values::Id;
+        pub ban_id: OriginBanId = parsed(m!("it must be the number of a ban")), values::Id;
         /// Why.
         pub reason: Reason = valid(Reason::parse), values::Reason;
     }
@@ -153,53 +152,55 @@ pub const ADDRESS: &str = "/moderate/bans";
 
 /// The page, with the fields of a trial and how many people the ban would stop, if that can be counted.
 fn show(bans: &[ListedBan], frame: &Frame<'_>, tried: Option<(&Fields, Option<u64>)>) -> Markup {
-    let value = Field::new("value", "Network or domain").exact().required().with("autocomplete", "off");
+    let value = Field::new("value", t!("Network or domain")).exact().required().with("autocomplete", "off");
     let value = value.hint(html! {
-        "A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."
+        (t!("A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."))
     });
-    let reason = Field::new("reason", "Reason").with("list", REASONS).required();
-    let reason = reason.hint(html! { "Shown to the people affected, and in the moderation log." });
-    let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
-    let hours = hours.hint(html! { "Hours until it ends. 0 or empty: until it is lifted." });
+    let reason = Field::new("reason", t!("Reason")).with("list", REASONS).required();
+    let reason = reason.hint(html! { (t!("Shown to the people affected, and in the moderation log.")) });
+    let hours = Field::new("hours", t!("Hours")).with("inputmode", "numeric");
+    let hours = hours.hint(html! { (t!("Hours until it ends. 0 or empty: until it is lifted.")) });
     let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let scopes = BanScope::iter().map(|scope| (scope.name(), scope_words(scope)));
     let list = KeptList {
         address: ADDRESS,
-        heading: "Banned networks and domains",
+        heading: t!("Banned networks and domains"),
         about: html! {
-            "Nobody can sign up, or post, from a banned network or with an e-mail address of a banned \
-             domain. Moderators and administrators can. The "
-            a href="/moderations?kind=origin" { "log" } " shows when and why, but not the address."
+            (t!(
+                "Nobody can sign up, or post, from a banned network or with an e-mail address of a banned domain. Moderators and administrators can. The {log} shows when and why, but not the address.",
+                log = html! { a href="/moderations?kind=origin" { (t!("log")) } },
+            ))
         },
         fields: html! {
-            (choice("what", "Type", kinds, ""))
+            (choice("what", t!("Type"), kinds, ""))
             (value.input())
-            (choice("scope", "Blocked actions", scopes, ""))
+            (choice("scope", t!("Blocked actions"), scopes, ""))
             (reason.input())
             (hours.input())
             @if let Some((_, stopped)) = tried { (outcome(stopped)) }
         },
-        add: "Ban",
-        listed: "Bans",
-        none: "Nothing is banned.",
+        add: t!("button" => "Ban"),
+        listed: t!("Bans"),
+        none: t!("Nothing is banned."),
         noun: "ban",
+        one: |id| t!("ban {id}", id),
         entries: bans.iter().map(|ban| (ban.ban.id.0, ban_line(ban), ban.ban.reason.as_str())).collect(),
     };
     list.render(frame, tried.map(|(fields, _)| fields))
 }
 
-const fn kind_words(kind: OriginKind) -> &'static str {
+fn kind_words(kind: OriginKind) -> &'static str {
     match kind {
-        OriginKind::Network => "a network",
-        OriginKind::Domain => "a domain of e-mail addresses",
+        OriginKind::Network => t!("a network"),
+        OriginKind::Domain => t!("a domain of e-mail addresses"),
     }
 }
 
-const fn scope_words(scope: BanScope) -> &'static str {
+fn scope_words(scope: BanScope) -> &'static str {
     match scope {
-        BanScope::Signup => "sign up",
-        BanScope::Post => "post",
-        BanScope::Both => "sign up and post",
+        BanScope::Signup => t!("can't" => "sign up"),
+        BanScope::Post => t!("can't" => "post"),
+        BanScope::Both => t!("can't" => "sign up and post"),
     }
 }
 
@@ -208,19 +209,28 @@ fn outcome(stopped: Option<u64>) -> Markup {
     html! {
         p.notice role="status" {
             @match stopped {
-                Some(count) => { "This ban stops " (counted(count, "member", "members")) " who were active in the last week." }
-                None => "The members whom this ban stops can't be counted.",
+                Some(count) => (n!(
+                    count,
+                    "This ban stops {count} member who were active in the last week.",
+                    "This ban stops {count} members who were active in the last week.",
+                )),
+                None => (t!("The members whom this ban stops can't be counted.")),
             }
         }
     }
 }
 
 fn ban_line(ListedBan { ban, stopped }: &ListedBan) -> Markup {
-    html! {
-        code { (ban.origin) } " can't " strong { (scope_words(ban.scope)) }
-        @if let Some(until) = ban.until { " until " (day::to_the_minute(until)) }
-        ". Stopped so far: " (grouped(*stopped)) "."
-    }
+    let origin = html! { code { (ban.origin) } };
+    let what = html! { strong { (scope_words(ban.scope)) } };
+    let stopped = *stopped;
+    let line = match ban.until.map(to_the_minute) {
+        Some(time) => {
+            t!("{origin} can't {what} until {time}. Stopped so far: {stopped}.", origin, what, time, stopped)
+        }
+        None => t!("{origin} can't {what}. Stopped so far: {stopped}.", origin, what, stopped),
+    };
+    line.render()
 }
 
 /// GET /moderate/bans.
@@ -247,7 +257,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/moderate/bans/lift",
-            "Lift a ban of a network or a domain (administrators only).",
+            m!("Lift a ban of a network or a domain (administrators only)."),
             |app, by, form: &LiftBanForm| {
                 Box::pin(origins::remove(&app.site, app.moment(), by.user, (form.ban_id, &form.reason)))
             },

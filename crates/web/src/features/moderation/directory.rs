@@ -21,6 +21,7 @@ use tidings_domain::values::{
     Action, DIRECTORY_DEPTH, DIRECTORY_ROWS, Day, Deed, Hours, MAX_REMOVED_DAYS, NetworkTag, Reason,
     Timestamp, TrustRules, UserId,
 };
+use tidings_language::m;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
 
 /// The prefix of the names of the checkboxes. Each person has one, with their number; its value is their username.
@@ -33,20 +34,20 @@ form! {
         /// The maximum number of accounts, up to 50, which is the default.
         pub count: usize = |fields: &Fields, name| Ok(unless_blank(paging::count)(fields, name)?.unwrap_or(DIRECTORY_ROWS).min(DIRECTORY_ROWS)), values::PageSize, required = false;
         /// `next` of the part before.
-        pub before: Option<u64> = unless_blank(parsed("it must be what next was")), values::Id, required = false;
+        pub before: Option<u64> = unless_blank(parsed(m!("it must be what next was"))), values::Id, required = false;
         /// The beginning of a username or of a part of a full name; for administrators also of an e-mail address. Without
         /// search, a whole username.
         pub q: String = trimmed, values::StoredUsername, required = false;
         /// A state.
-        pub state: Option<AccountState> = unless_blank(parsed("it must be new, silenced, banned, held, deactivated or staff")), values::AccountState, required = false;
+        pub state: Option<AccountState> = unless_blank(parsed(m!("it must be new, silenced, banned, held, deactivated or staff"))), values::AccountState, required = false;
         /// Those who have posted from the network with this tag in the last 30 days.
-        pub network: Option<NetworkTag> = unless_blank(parsed("it must be the tag of a network, 12 hexadecimal digits")), values::NetworkTag, required = false;
+        pub network: Option<NetworkTag> = unless_blank(parsed(m!("it must be the tag of a network, 12 hexadecimal digits"))), values::NetworkTag, required = false;
         /// Those whom this person has invited.
         pub invited_by: String = trimmed, values::StoredUsername, required = false;
         /// Accounts that were made on this day or later, such as `2026-11-01`.
-        pub since: Option<Day> = unless_blank(parsed("it must be a date like 2026-11-01")), values::Date, required = false;
+        pub since: Option<Day> = unless_blank(parsed(m!("it must be a date like 2026-11-01"))), values::Date, required = false;
         /// The order; the newest, the highest karma, or the last visit first.
-        pub sort: AccountOrder = |fields: &Fields, name| Ok(unless_blank(parsed("it must be age, karma or activity"))(fields, name)?.unwrap_or_default()), values::AccountOrder, required = false;
+        pub sort: AccountOrder = |fields: &Fields, name| Ok(unless_blank(parsed(m!("it must be age, karma or activity")))(fields, name)?.unwrap_or_default()), values::AccountOrder, required = false;
         /// `1` for a page on which everybody but moderators and administrators is chosen.
         pub all: bool = |fields: &Fields, name| Ok(unless_blank(switch)(fields, name)?.unwrap_or_default()), values::Switch, required = false;
     }
@@ -85,7 +86,7 @@ pub async fn find(
         "" => None,
         name => {
             let found = people::id_of(visit, name).await;
-            Some(found.map_err(|_| RequestError::field("invited_by", "nobody has this username"))?)
+            Some(found.map_err(|_| RequestError::field("invited_by", m!("nobody has this username")))?)
         }
     };
     let since = query.since.map(Day::start);
@@ -169,7 +170,7 @@ async fn unsearched(
         ("sort", *sort != AccountOrder::Age),
     ];
     if let Some((name, _)) = needs.into_iter().find(|(_, is_needed)| *is_needed) {
-        let expected = "this needs the search, which is off or not ready. Leave it empty";
+        let expected = m!("this needs the search, which is off or not ready. Leave it empty");
         return Err(RequestError::field(name, expected));
     }
     if !query.q.is_empty() {
@@ -222,7 +223,7 @@ fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>, Req
         fields.required(name)?;
     }
     if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
-        return Err(RequestError::field(name, "choose at least one person, and at most 50"));
+        return Err(RequestError::field(name, m!("choose at least one person, and at most 50")));
     }
     Ok(usernames)
 }
@@ -233,14 +234,14 @@ fn deed(fields: &Fields, name: &'static str) -> Result<Deed, RequestError> {
         "ban" => Ok(Deed::Ban(hours)),
         "silence" => Ok(Deed::Silence(hours)),
         "note" => Ok(Deed::Note),
-        _ => Err(RequestError::field(name, "it must be ban, silence or note")),
+        _ => Err(RequestError::field(name, m!("it must be ban, silence or note"))),
     }
 }
 
 fn removes(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
     let removes = switch(fields, name)?;
     if removes && deed(fields, "action")?.action() != Action::Ban {
-        return Err(RequestError::field(name, "only a ban removes what people have posted"));
+        return Err(RequestError::field(name, m!("only a ban removes what people have posted")));
     }
     Ok(removes)
 }

@@ -5,11 +5,12 @@ use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, f
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
+use crate::markup::dates::date;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Moderator, Page};
-use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
+use crate::markup::parts::{DELETED_USER, age, more_link, number};
 use crate::request::form::{Form, Next};
 use crate::request::viewer::SignedFields;
 use axum::response::Redirect;
@@ -17,7 +18,7 @@ use maud::{Markup, html};
 use strum::VariantArray;
 use tidings_domain::moderation::directory::{AccountRow, AccountState};
 use tidings_domain::values::Action;
-use tidings_domain::values::words::counted;
+use tidings_language::{n, t};
 use tidings_search::accounts::AccountOrder;
 use url::form_urlencoded::Serializer;
 
@@ -35,22 +36,23 @@ pub async fn page(
     let part = find(&app, &mut visit, &query).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "People" }
+        h1 { (t!("People")) }
         @if !part.is_searched {
-            p.hint { "Without search, this page finds whole usernames only, and shows the newest accounts first." }
+            p.hint { (t!("Without search, this page finds whole usernames only, and shows the newest accounts first.")) }
         }
         (filters(&query, &part))
-        @if part.rows.is_empty() { p.empty { "Nobody matches." } } @else {
-            @if let Some(total) = part.total { p.hint { (counted(total as u64, "account", "accounts")) } }
+        @if part.rows.is_empty() { p.empty { (t!("Nobody matches.")) } } @else {
+            @if let Some(total) = part.total { p.hint { (n!(total, "{count} account", "{count} accounts")) } }
             form method="post" action=(ADDRESS) {
                 (frame.signed_fields())
                 input type="hidden" name="next" value=(address(&query, query.before, false));
                 p {
                     @if query.all {
-                        a href=(address(&query, query.before, false)) { "Select nobody" }
+                        a href=(address(&query, query.before, false)) { (t!("Select nobody")) }
                     } @else {
-                        a href=(address(&query, query.before, true)) { "Select all on this page" }
-                        ", except moderators and administrators"
+                        (t!("{all}, except moderators and administrators", all = html! {
+                            a href=(address(&query, query.before, true)) { (t!("Select all on this page")) }
+                        }))
                     }
                 }
                 (table(&frame, &part, query.all))
@@ -59,7 +61,7 @@ pub async fn page(
         }
         (more_link(part.next.map(|next| address(&query, Some(next), false))))
     };
-    Ok(frame.page("People", &content))
+    Ok(frame.page(t!("People"), &content))
 }
 
 /// The address of a part of what is asked for.
@@ -80,11 +82,22 @@ fn address(query: &DirectoryQuery, before: Option<u64>, all: bool) -> String {
     format!("{ADDRESS}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
-const fn order_words(order: AccountOrder) -> &'static str {
+fn order_words(order: AccountOrder) -> &'static str {
     match order {
-        AccountOrder::Age => "new",
-        AccountOrder::Karma => "karma",
-        AccountOrder::Activity => "last visit",
+        AccountOrder::Age => t!("order" => "new"),
+        AccountOrder::Karma => t!("order" => "karma"),
+        AccountOrder::Activity => t!("order" => "last visit"),
+    }
+}
+
+fn state_words(state: AccountState) -> &'static str {
+    match state {
+        AccountState::New => t!("person" => "new"),
+        AccountState::Silenced => t!("person" => "silenced"),
+        AccountState::Banned => t!("person" => "banned"),
+        AccountState::Held => t!("person" => "held"),
+        AccountState::Deactivated => t!("person" => "deactivated"),
+        AccountState::Staff => t!("person" => "staff"),
     }
 }
 
@@ -93,30 +106,30 @@ fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
     let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
     html! {
         form.log-filters action=(ADDRESS) {
-            label { @if part.shows_addresses { "Name or e-mail address" } @else { "Name" }
+            label { @if part.shows_addresses { (t!("Name or e-mail address")) } @else { (t!("Name")) }
                 input type="search" name="q" value=(query.q) autocapitalize="none";
             }
             @if part.is_searched {
-                label { "State"
+                label { (t!("State"))
                     select name="state" {
-                        option value="" { "all" }
+                        option value="" { (t!("state" => "all")) }
                         @for state in AccountState::VARIANTS {
-                            option value=(state.name()) selected[query.state == Some(*state)] { (state.name()) }
+                            option value=(state.name()) selected[query.state == Some(*state)] { (state_words(*state)) }
                         }
                     }
                 }
-                label { "Invited by"
+                label { (t!("Invited by"))
                     input type="text" name="invited_by" value=(query.invited_by) autocapitalize="none";
                 }
-                label { "Joined since"
+                label { (t!("Joined since"))
                     input type="date" name="since" value=(since);
                 }
             }
-            label { "Network"
+            label { (t!("Network"))
                 input type="text" name="network" value=(network) autocapitalize="none" maxlength="12";
             }
             @if part.is_searched {
-                label { "Sort by"
+                label { (t!("Sort by"))
                     select name="sort" {
                         @for order in AccountOrder::VARIANTS {
                             option value=(order.name()) selected[query.sort == *order] { (order_words(*order)) }
@@ -124,27 +137,27 @@ fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
                     }
                 }
             }
-            button.button.small { "Show" }
+            button.button.small { (t!("button" => "Show")) }
         }
     }
 }
 
 fn table(frame: &Frame<'_>, part: &DirectoryPart, all: bool) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="People" {
+        div.scroll tabindex="0" role="region" aria-label=(t!("People")) {
             table.directory {
                 thead { tr {
-                    th scope="col" { "name" }
-                    @if part.shows_addresses { th scope="col" { "e-mail" } }
-                    th scope="col" { "state" }
-                    th scope="col" { "joined" }
-                    th scope="col" { "invited by" }
-                    th.number scope="col" { "karma" }
-                    th.number scope="col" { "stories" }
-                    th.number scope="col" { "comments" }
-                    th.number scope="col" title="flags upheld" { "flags" }
-                    th scope="col" { "last seen" }
-                    th scope="col" { "network" }
+                    th scope="col" { (t!("column" => "name")) }
+                    @if part.shows_addresses { th scope="col" { (t!("column" => "e-mail")) } }
+                    th scope="col" { (t!("column" => "state")) }
+                    th scope="col" { (t!("column" => "joined")) }
+                    th scope="col" { (t!("column" => "invited by")) }
+                    th.number scope="col" { (t!("column" => "karma")) }
+                    th.number scope="col" { (t!("column" => "stories")) }
+                    th.number scope="col" { (t!("column" => "comments")) }
+                    th.number scope="col" title=(t!("flags upheld")) { (t!("column" => "flags")) }
+                    th scope="col" { (t!("column" => "last seen")) }
+                    th scope="col" { (t!("column" => "network")) }
                 } }
                 tbody { @for person in &part.rows { (row(frame, person, (part.shows_addresses, all))) } }
             }
@@ -161,7 +174,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
                 @match &person.username {
                     Some(name) => {
                         div.choice {
-                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label={ "Select " (name) } checked[is_chosen];
+                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label=(t!("Select {name}", name)) checked[is_chosen];
                             (named(name))
                         }
                     }
@@ -169,7 +182,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
                 }
             }
             @if shows_addresses { td { (person.email.as_deref().unwrap_or_default()) } }
-            td { (person.state.map(AccountState::name).unwrap_or_default()) }
+            td { (person.state.map(state_words).unwrap_or_default()) }
             td { (age(frame, person.created)) }
             td { @if let Some(inviter) = &person.invited_by { (named(inviter)) } }
             td.number { (number(person.karma)) }
@@ -188,22 +201,23 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
 
 /// The actions on the selected people.
 fn tools() -> Markup {
-    let reason = Field::new("reason", "Reason (public), or the note").with("list", REASONS).required();
-    let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
-    let hours =
-        hours.hint(html! { "Hours for which a ban or a silence lasts. 0 or empty: until it is lifted." });
+    let reason = Field::new("reason", t!("Reason (public), or the note")).with("list", REASONS).required();
+    let hours = Field::new("hours", t!("Hours")).with("inputmode", "numeric");
+    let hours = hours.hint(html! {
+        (t!("Hours for which a ban or a silence lasts. 0 or empty: until it is lifted."))
+    });
     html! {
         div.form.narrow {
-            h2 { "Apply to the selected people" }
+            h2 { (t!("Apply to the selected people")) }
             (reason.input())
             (hours.input())
             label.choice {
                 input type="checkbox" name="remove" value="1";
-                span { "With a ban, also remove all that they have posted" }
+                span { (t!("With a ban, also remove all that they have posted")) }
             }
             div.buttons {
                 @for action in ACTIONS {
-                    button.button name="action" value=(action.name()) { (action.facts().button) } " "
+                    button.button name="action" value=(action.name()) { (action.button()) } " "
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! also takes the flag back.
 
 use super::form::thing;
-use crate::error::{RequestError, sentence, unknown_name};
+use crate::error::{RequestError, refusals, unknown_name};
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::fields::Field;
@@ -21,6 +21,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::Error;
 use tidings_domain::flags::{self, Flagging};
 use tidings_domain::values::{Flag, FlagNote, FlagReason, Thing};
+use tidings_language::{m, t};
 
 form! {
     /// A flag on a thing.
@@ -30,7 +31,7 @@ form! {
         /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
         pub id: Thing = flagged_thing, values::ThingId;
         /// Why. Each kind has reasons of its own.
-        pub reason: FlagReason = parsed("it must be spam, offtopic, unkind, broken, duplicate or harmful"), values::FlagReason;
+        pub reason: FlagReason = parsed(m!("it must be spam, offtopic, unkind, broken, duplicate or harmful")), values::FlagReason;
         /// For moderators. A duplicate's is the number or the link of the other story.
         pub note: FlagNote = |fields: &Fields, name| Ok(FlagNote::parse(fields.text(name)).map_err(Error::from)?), values::FlagNote, required = false;
     }
@@ -50,7 +51,7 @@ form! {
 fn flagged_thing(fields: &Fields, _: &str) -> Result<Thing, RequestError> {
     let thing = thing(fields)?;
     if FlagReason::of(&thing).is_empty() {
-        return Err(RequestError::field("kind", "it must be story, comment, tweet or user"));
+        return Err(RequestError::field("kind", m!("it must be story, comment, tweet or user")));
     }
     Ok(thing)
 }
@@ -65,43 +66,60 @@ pub fn flag_address(thing: &Thing) -> String {
 }
 
 /// The meaning of a reason, for people.
-pub const fn meaning(reason: FlagReason) -> &'static str {
+pub fn meaning(reason: FlagReason) -> &'static str {
     match reason {
-        FlagReason::Spam => "Spam: advertising, or posted again and again",
-        FlagReason::Offtopic => "Off-topic: it does not belong here",
-        FlagReason::Unkind => "Unkind: it attacks someone",
-        FlagReason::Broken => "Broken link: the page is gone or cannot be read",
-        FlagReason::Duplicate => "Duplicate: another story covers the same thing",
-        FlagReason::Harmful => "Harmful: threats, private data, or a dangerous site",
+        FlagReason::Spam => t!("Spam: advertising, or posted again and again"),
+        FlagReason::Offtopic => t!("Off-topic: it does not belong here"),
+        FlagReason::Unkind => t!("Unkind: it attacks someone"),
+        FlagReason::Broken => t!("Broken link: the page is gone or cannot be read"),
+        FlagReason::Duplicate => t!("Duplicate: another story covers the same thing"),
+        FlagReason::Harmful => t!("Harmful: threats, private data, or a dangerous site"),
     }
 }
 
 /// The short name of a reason, for people.
-pub const fn reason_name(reason: FlagReason) -> &'static str {
+pub fn reason_name(reason: FlagReason) -> &'static str {
     match reason {
-        FlagReason::Spam => "spam",
-        FlagReason::Offtopic => "off-topic",
-        FlagReason::Unkind => "unkind",
-        FlagReason::Broken => "broken link",
-        FlagReason::Duplicate => "duplicate",
-        FlagReason::Harmful => "harmful",
+        FlagReason::Spam => t!("flag" => "spam"),
+        FlagReason::Offtopic => t!("flag" => "off-topic"),
+        FlagReason::Unkind => t!("flag" => "unkind"),
+        FlagReason::Broken => t!("flag" => "broken link"),
+        FlagReason::Duplicate => t!("flag" => "duplicate"),
+        FlagReason::Harmful => t!("flag" => "harmful"),
+    }
+}
+
+/// The words for flagging a thing, and for going back to it.
+fn words(thing: &Thing) -> [&'static str; 2] {
+    match thing {
+        Thing::Story(_) => [t!("Flag this story"), t!("Back to the story")],
+        Thing::Comment(_) => [t!("Flag this comment"), t!("Back to the comment")],
+        Thing::Tweet(_) => [t!("Flag this post"), t!("Back to the post")],
+        _ => [t!("Flag this profile"), t!("Back to the profile")],
     }
 }
 
 /// The viewer's flag, and the button that takes it back while it waits.
 fn flagged(frame: &Frame<'_>, thing: &Thing, flag: &Flag) -> Markup {
+    let reason = html! { strong { (reason_name(flag.reason)) } };
+    let age = age(frame, flag.time);
+    let flagged = match thing {
+        Thing::Story(_) => t!("You flagged this story as {reason} {age}.", reason, age),
+        Thing::Comment(_) => t!("You flagged this comment as {reason} {age}.", reason, age),
+        Thing::Tweet(_) => t!("You flagged this post as {reason} {age}.", reason, age),
+        _ => t!("You flagged this profile as {reason} {age}.", reason, age),
+    };
     html! {
         div.notice role="status" {
             p {
-                "You flagged this " (thing.noun()) " as " strong { (reason_name(flag.reason)) } " "
-                (age(frame, flag.time)) ". "
-                @if flag.waits() { "A moderator will look at it." }
-                @else { "A moderator has looked at it." }
+                (flagged) " "
+                @if flag.waits() { (t!("A moderator will look at it.")) }
+                @else { (t!("A moderator has looked at it.")) }
             }
             @if flag.waits() {
                 form.inline method="post" action="/unflag" {
                     (thing_fields(frame, thing))
-                    button.button.small { "Take the flag back" }
+                    button.button.small { (t!("Take the flag back")) }
                 }
             }
         }
@@ -112,9 +130,9 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
     let reasons = FlagReason::of(thing);
     let has_duplicate = reasons.contains(&FlagReason::Duplicate);
     let hint = if has_duplicate {
-        "For a duplicate, enter the number or the link of the other story."
+        t!("For a duplicate, enter the number or the link of the other story.")
     } else {
-        "Anything that helps moderators decide."
+        t!("Anything that helps moderators decide.")
     };
     html! {
         // The script opens it below the thing.
@@ -122,10 +140,10 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
             (thing_fields(frame, thing))
             (frame.form_page())
             p {
-                "A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."
+                (t!("A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."))
             }
             fieldset.choices {
-                legend { "Why?" }
+                legend { (t!("Why?")) }
                 @for reason in reasons {
                     label.choice {
                         input type="radio" name="reason" value=(reason) required;
@@ -133,8 +151,8 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
                     }
                 }
             }
-            (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
-            div.buttons { button.button { "Flag this " (thing.noun()) } }
+            (Field::new("note", t!("Note for moderators (optional)")).with("maxlength", "200").hint(html! { (hint) }).input())
+            div.buttons { button.button { (words(thing)[0]) } }
         }
     }
 }
@@ -150,22 +168,21 @@ pub async fn show(
     }
     let facts = flags::facts(&mut visit, &thing).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let noun = thing.noun();
-    let heading = format!("Flag this {noun}");
+    let [heading, back] = words(&thing);
     let content = html! {
         h1 { (heading) }
         @match &facts.text {
             Some(text) => blockquote.flagged-text dir="auto" { (text) },
-            None => p.gone { "[this is not shown]" },
+            None => p.gone { (t!("[this is not shown]")) },
         }
         @match (&facts.own, &facts.refusal) {
             (Some(flag), _) => (flagged(&frame, &thing, flag)),
-            (None, Some(refusal)) => p.notice { (sentence(&refusal.to_string())) },
+            (None, Some(refusal)) => p.notice { (refusals::refusal(refusal)) },
             (None, None) => (form(&frame, &thing)),
         }
-        p { a.action href=(address_of_thing(&thing)) { "Back to the " (noun) } }
+        p { a.action href=(address_of_thing(&thing)) { (back) } }
     };
-    Ok(frame.page(&heading, &content))
+    Ok(frame.page(heading, &content))
 }
 
 /// The actions behind the forms of this file.
@@ -173,7 +190,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/flag",
-            "Flag something for moderators: a story, a comment, a post or a person.",
+            m!("Flag something for moderators: a story, a comment, a post or a person."),
             |app, by, form: &FlagForm| {
                 Box::pin(async move {
                     let flagging = Flagging { reason: form.reason, note: form.note.clone() };
@@ -184,7 +201,7 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .then(LONG.asking(LoginReason::Flag), |form, ()| flag_address(&form.id)),
-        Action::once("/unflag", "Take a flag back.", |app, by, form: &UnflagForm| {
+        Action::once("/unflag", m!("Take a flag back."), |app, by, form: &UnflagForm| {
             Box::pin(flags::unflag(&app.site, app.moment(), by, &form.id).map_err(unknown_name))
         })
         .then(SHORT.asking(LoginReason::Flag), |form, ()| address_of_thing(&form.id)),

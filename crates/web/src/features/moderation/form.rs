@@ -17,6 +17,7 @@ use tidings_domain::values::{
     Action, AppealText, Body, Deed, FlagReason, Hours, MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS,
     ModerationId, NewsId, NewsUrl, Reason, Thing, Timestamp, Title, Topics,
 };
+use tidings_language::{Message, m};
 
 form! {
     /// An action of a moderator.
@@ -61,16 +62,16 @@ form! {
         pub since: Option<Timestamp> = unless_blank(time), u64, required = false;
         /// The row that `since` is of, such as `story:7`, if the action is about something else, such
         /// as the author.
-        pub row: Option<Thing> = unless_blank(parsed("it must be <kind>:<id>, such as story:7")), values::QueueRow, required = false;
+        pub row: Option<Thing> = unless_blank(parsed(m!("it must be <kind>:<id>, such as story:7"))), values::QueueRow, required = false;
     }
 }
 
-const AGE: &str = "it must be a whole number of hours from 1 to 720";
-const DAYS: &str = "it must be a whole number from 1 to 3650";
-const STORY: &str = "it must be the number or the address of a story";
+const AGE: &Message = m!("it must be a whole number of hours from 1 to 720");
+const DAYS: &Message = m!("it must be a whole number from 1 to 3650");
+const STORY: &Message = m!("it must be the number or the address of a story");
 
 fn action(fields: &Fields, name: &'static str) -> Result<Action, RequestError> {
-    checked("it must be an action", Action::named)(fields, name)
+    checked(m!("it must be an action"), Action::named)(fields, name)
 }
 
 /// The reason, which must be there if the action needs one.
@@ -91,7 +92,8 @@ fn posts(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
 pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours, RequestError> {
     let given = fields.get(name).filter(|text| !text.trim().is_empty());
     given.map_or(Ok(None), parse_hours).map_err(|_| {
-        RequestError::field(name, "it must be a whole number of hours, at most ten years, or 0 (permanently)")
+        let expected = m!("it must be a whole number of hours, at most ten years, or 0 (permanently)");
+        RequestError::field(name, expected)
     })
 }
 
@@ -117,7 +119,7 @@ impl ModerationForm {
             deeds.push(Deed::Remove);
         }
         if deeds.is_empty() {
-            return Err(RequestError::field("posts", "choose at least one of posts, profile and ban"));
+            return Err(RequestError::field("posts", m!("choose at least one of posts, profile and ban")));
         }
         let mut seen = self.since.map(|since| SeenRow { thing: self.row, since });
         let request = |deed| {
@@ -157,7 +159,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
                 Deed::HoldYoung { age: form.age.ok_or_else(|| missing("age"))?, hours: raid_hours(hours)? }
             }
             action => {
-                let own_call = RequestError::field("action", "this action has a call of its own");
+                let own_call = RequestError::field("action", m!("this action has a call of its own"));
                 action.plain().filter(|_| !action.facts().has_own_call).ok_or(own_call)?
             }
         };
@@ -176,7 +178,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
 
 /// The hours of a measure against a raid, which has an end.
 fn raid_hours(hours: Hours) -> Result<u64, RequestError> {
-    let expected = "it must be a whole number of hours from 1 to 168";
+    let expected = m!("it must be a whole number of hours from 1 to 168");
     hours.filter(|hours| *hours <= MAX_RAID_HOURS).ok_or(RequestError::field("hours", expected))
 }
 
@@ -231,9 +233,9 @@ form! {
         /// Only actions of this person.
         pub moderator: Option<String> = filled(text), values::StoredUsername, required = false;
         /// Only actions on this kind of thing.
-        pub kind: Option<&'static str> = filled(checked("it must be a kind of thing", kind)), values::ThingKind, required = false;
+        pub kind: Option<&'static str> = filled(checked(m!("it must be a kind of thing"), kind)), values::ThingKind, required = false;
         /// Only this action.
-        pub action: Option<Action> = filled(checked("it must be an action of moderators", Action::named)), values::ModerationAction, required = false;
+        pub action: Option<Action> = filled(checked(m!("it must be an action of moderators"), Action::named)), values::ModerationAction, required = false;
         /// Only actions that concern this person: on them, or on what they posted (moderators only).
         pub person: Option<String> = filled(text), values::StoredUsername, required = false;
         /// Only the parts of this batch. No other filter applies.
@@ -241,7 +243,7 @@ form! {
     }
 }
 
-const LINE: &str = "it must be the number of an entry of the log";
+const LINE: &Message = m!("it must be the number of an entry of the log");
 
 fn log_count(fields: &Fields, name: &'static str) -> Result<usize, RequestError> {
     Ok(optional(paging::count)(fields, name)?.unwrap_or(LOG_ENTRIES))
@@ -261,11 +263,14 @@ impl From<LogQuery> for LogWindow {
 pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
     let kind = fields.required("kind")?;
     if !Thing::KINDS.contains(&kind) {
-        let expected = "it must be story, comment, tweet, user, application, appeal or message";
+        let expected = m!("it must be story, comment, tweet, user, application, appeal or message");
         return Err(RequestError::field("kind", expected));
     }
     Thing::parse(kind, fields.required("id")?).map_err(|_| {
-        RequestError::field("id", "it must be a number, <news id>-<comment id> for a comment, or a username")
+        RequestError::field(
+            "id",
+            m!("it must be a number, <news id>-<comment id> for a comment, or a username"),
+        )
     })
 }
 
@@ -274,13 +279,13 @@ pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError>
     match fields.text(name) {
         "" | "0" => Ok(false),
         "1" => Ok(true),
-        _ => Err(RequestError::field(name, "it must be 0 or 1")),
+        _ => Err(RequestError::field(name, m!("it must be 0 or 1"))),
     }
 }
 
 /// A time in Unix seconds.
 pub fn time(fields: &Fields, name: &'static str) -> Result<Timestamp, RequestError> {
-    fields.parsed(name, "it must be a time in whole seconds").map(Timestamp)
+    fields.parsed(name, m!("it must be a time in whole seconds")).map(Timestamp)
 }
 
 fn days(text: &str) -> Option<u64> {

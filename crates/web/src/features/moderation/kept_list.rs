@@ -6,6 +6,7 @@ use crate::markup::moderation_tools::reason_field;
 use crate::markup::refilled::Sent;
 use crate::request::form::Fields;
 use maud::{Markup, html};
+use tidings_language::{Phrase, t};
 
 /// The page.
 pub struct KeptList<'a> {
@@ -23,8 +24,10 @@ pub struct KeptList<'a> {
     pub listed: &'static str,
     /// The words if there are none.
     pub none: &'static str,
-    /// One of them.
+    /// One of them, in the name of a field.
     pub noun: &'static str,
+    /// One of them, by its number.
+    pub one: fn(String) -> Phrase<'static>,
     /// The entries: number, content, reason.
     pub entries: Vec<(u64, Markup, &'a str)>,
 }
@@ -39,7 +42,7 @@ impl KeptList<'_> {
                 (frame.signed_fields())
                 (self.fields)
                 div.buttons {
-                    button.button name="dry_run" value="1" { "Try it first" }
+                    button.button name="dry_run" value="1" { (t!("Try it first")) }
                     " "
                     button.button.quiet name="dry_run" value="0" { (self.add) }
                 }
@@ -54,8 +57,10 @@ impl KeptList<'_> {
                         form.log-filters method="post" action={ (self.address) "/lift" } {
                             (frame.signed_fields())
                             input type="hidden" name={ (self.noun) "_id" } value=(number);
-                            (reason_field("Reason", ""))
-                            button.button.small.quiet { "Lift" span.hidden { " " (self.noun) " " (number) } }
+                            (reason_field(t!("Reason"), ""))
+                            button.button.small.quiet {
+                                (t!("button" => "Lift")) span.hidden { " " ((self.one)(number.to_string())) }
+                            }
                         }
                     }
                 }

@@ -3,6 +3,7 @@
 use super::form::LogQuery;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
+use crate::markup::dates::to_the_minute;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
@@ -17,8 +18,8 @@ use axum::Json;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
-use tidings_domain::values::words::counted;
-use tidings_domain::values::{Action, LONGEST_NAMED_USERNAME, ModerationId, Thing, day};
+use tidings_domain::values::{Action, LONGEST_NAMED_USERNAME, ModerationId, Thing};
+use tidings_language::{n, t};
 use url::form_urlencoded::Serializer;
 
 /// GET /moderations: count, before, moderator, kind, action, person, part_of.
@@ -30,22 +31,24 @@ pub async fn page(
     let page = log::page(&mut visit, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Moderation log" }
+        h1 { (t!("Moderation log")) }
         p.hint {
-            "Everything moderators do is listed here, with the reason. Nothing is ever removed from this \
-             list. "
-            a href=(FeedKind::Log.address(FeedFormat::Atom)) { "Feed" }
+            (t!("Everything moderators do is listed here, with the reason. Nothing is ever removed from this list."))
+            " " a href=(FeedKind::Log.address(FeedFormat::Atom)) { (t!("Feed")) }
         }
         @if let Some(batch) = window.part_of {
-            p { "The parts of " (line_link(batch, "")) ". " a href="/moderations" { "The whole log" } }
+            p {
+                (t!("The parts of {entry}.", entry = line_link(batch, "")))
+                " " a href="/moderations" { (t!("The whole log")) }
+            }
         } @else {
             (filters(&frame, &window))
         }
         @if page.entries.is_empty() {
             p.empty {
-                @if page.next.is_some() { "Nothing in this part of the log matches." }
-                @else if window.before.is_some() { "There is nothing older." }
-                @else { "No moderator actions yet." }
+                @if page.next.is_some() { (t!("Nothing in this part of the log matches.")) }
+                @else if window.before.is_some() { (t!("There is nothing older.")) }
+                @else { (t!("No moderator actions yet.")) }
             }
         }
         ol.log.dated role="list" {
@@ -53,7 +56,7 @@ pub async fn page(
         }
         (more_link(page.next.map(|next| address(&window, Some(next)))))
     };
-    Ok(frame.page_with("Moderation log", &PageHead::default().feeds([FeedKind::Log]), &content))
+    Ok(frame.page_with(t!("Moderation log"), &PageHead::default().feeds([FeedKind::Log]), &content))
 }
 
 /// The address of a part of the log.
@@ -80,25 +83,25 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
     };
     html! {
         form.log-filters action="/moderations" {
-            label { "Kind"
+            label { (t!("Kind"))
                 select name="kind" {
-                    option value="" { "everything" }
+                    option value="" { (t!("everything")) }
                     @for kind in Thing::KINDS {
                         option value=(kind) selected[window.kind == Some(kind)] { (kind_words(kind)) }
                     }
                 }
             }
-            label { "Action"
+            label { (t!("Action"))
                 select name="action" {
-                    option value="" { "all" }
+                    option value="" { (t!("actions" => "all")) }
                     @for action in Action::ALL {
                         option value=(action.name()) selected[window.action == Some(*action)] { (action.words()) }
                     }
                 }
             }
-            (name("Moderator", "moderator", window.moderator.as_deref()))
-            @if is_moderator(frame) { (name("About", "person", window.person.as_deref())) }
-            button.button.small { "Show" }
+            (name(t!("Moderator"), "moderator", window.moderator.as_deref()))
+            @if is_moderator(frame) { (name(t!("person" => "About"), "person", window.person.as_deref())) }
+            button.button.small { (t!("button" => "Show")) }
         }
     }
 }
@@ -106,43 +109,51 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
 /// A kind of thing, as pages call it.
 fn kind_words(kind: &str) -> &str {
     match kind {
-        "tweet" => "post",
-        "user" => "person",
-        "origin" => "network or domain",
-        "site" => "the whole site",
+        "story" => t!("kind" => "story"),
+        "comment" => t!("kind" => "comment"),
+        "tweet" => t!("kind" => "post"),
+        "user" => t!("kind" => "person"),
+        "application" => t!("kind" => "application"),
+        "appeal" => t!("kind" => "appeal"),
+        "message" => t!("kind" => "message"),
+        "rule" => t!("kind" => "rule"),
+        "origin" => t!("kind" => "network or domain"),
+        "site" => t!("kind" => "the whole site"),
         kind => kind,
     }
 }
 
-/// The name in the log for the provider, by whose groups people have roles.
+/// The name in calls for the provider, by whose groups people have roles.
 const SIGN_IN_SERVICE: &str = "sign-in service";
 
-/// The name in the log for a moderator who chose not to be named.
+/// The name in calls for a moderator who chose not to be named.
 const UNNAMED: &str = "a moderator";
 
 /// The name of the moderator that everybody may know.
 pub fn moderator_name(moderator: &ShownModerator) -> &str {
     match moderator {
         ShownModerator::Named(name) => name,
-        ShownModerator::Unnamed => UNNAMED,
+        ShownModerator::Unnamed => t!("a moderator"),
         ShownModerator::Left => DELETED_USER,
-        ShownModerator::SignInService => SIGN_IN_SERVICE,
+        ShownModerator::SignInService => t!("sign-in service"),
     }
 }
 
 /// A line in a few plain words, for the feed.
 pub fn summary(entry: &LogEntry) -> String {
     let what = match (&entry.thing, &entry.title) {
-        (Thing::Story(_), Some(title)) => format!("story “{title}”"),
+        (Thing::Story(_), Some(title)) => t!("story “{title}”", title).into(),
         (Thing::User(name), _) => name.to_string(),
-        (Thing::Application(name), _) => format!("the application of {name}"),
+        (Thing::Application(name), _) => t!("the application of {name}", name).into(),
         (Thing::Site(_), _) => target_name(entry),
-        (thing, _) => format!("{} {}", thing.noun(), thing.id()),
+        (thing, _) => t!("{kind} {id}", kind = thing.noun(), id = thing.id()).into(),
     };
-    let author = entry.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
+    let what = match &entry.author {
+        Some(author) => t!("{thing} by {author}", thing = what, author).into(),
+        None => what,
+    };
     let moderator = moderator_name(&entry.moderator);
-    let deed = entry.action.facts().past.replace("{}", &format!("{what}{author}"));
-    if deed.starts_with(&what) { format!("{deed}, by {moderator}") } else { format!("{moderator} {deed}") }
+    entry.action.sentence(Some(moderator), what).into()
 }
 
 fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
@@ -159,12 +170,12 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                 span.log-number { (entry.id) } " "
                 (sentence(entry.action, Some(&moderator), &target(entry)))
                 @if let Some(parts) = entry.parts {
-                    " (" a href={ "/moderations?part_of=" (entry.id) } { (counted(parts, "entry", "entries")) } ")"
+                    " (" a href={ "/moderations?part_of=" (entry.id) } { (n!(parts, "{count} entry", "{count} entries")) } ")"
                 } @else if let Some(count) = entry.count {
-                    " (" (counted(count, "item", "items")) ")"
+                    " (" (n!(count, "{count} item", "{count} items")) ")"
                 }
-                @if entry.in_progress { " " span.tag { "in progress" } }
-                @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
+                @if entry.in_progress { " " span.tag { (t!("tag" => "in progress")) } }
+                @if let Some(until) = entry.until { " " (t!("until {time}", time = to_the_minute(until))) }
             }
             @if !entry.reason.is_empty() {
                 p.log-reason dir="auto" {
@@ -175,11 +186,11 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                     }
                 }
             }
-            @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone, "")) "." } }
-            @if let Some(batch) = entry.part_of { p.hint { "A part of " (line_link(batch, "")) "." } }
-            @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by, "")) "." } }
+            @if let Some(undone) = entry.undoes { p.hint { (t!("This undid {entry}.", entry = line_link(undone, ""))) } }
+            @if let Some(batch) = entry.part_of { p.hint { (t!("A part of {entry}.", entry = line_link(batch, ""))) } }
+            @if let Some(by) = entry.undone_by { p.hint { (t!("Undone by {entry}.", entry = line_link(by, ""))) } }
             @if entry.can_be_undone {
-                details.undo { summary { "Undo" span.hidden { " entry " (entry.id) } } (undo_form(frame, entry.id)) }
+                details.undo { summary { (t!("button" => "Undo")) span.hidden { " " (t!("entry {id}", id = entry.id.to_string())) } } (undo_form(frame, entry.id)) }
             }
         }
     }

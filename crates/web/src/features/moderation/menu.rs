@@ -3,14 +3,15 @@
 use super::erasing;
 use crate::error::RequestError;
 use crate::markup::addresses::address_of_thing;
+use crate::markup::dates::date;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForms, field, thing_name};
 use crate::markup::page::{Moderator, Page};
-use crate::markup::parts::date;
 use crate::request::path::PathOf;
 use maud::{Markup, html};
 use tidings_domain::moderation::menu::{self, PostMenu};
 use tidings_domain::values::{Action, MAX_TITLE, Thing};
+use tidings_language::t;
 
 /// For how many days a story is pinned, unless one says otherwise.
 pub(super) const PINNED_DAYS: u64 = 7;
@@ -24,6 +25,7 @@ pub async fn page(
     let menu = menu::of_post(&mut visit, &user, &thing).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let name = thing_name(&thing);
+    let title = t!("Moderate {thing}", thing = &name).to_string();
     let address = address_of_thing(&thing);
     let actions: Vec<Action> =
         menu.actions.iter().copied().filter(|action| *action != Action::Erase).collect();
@@ -34,16 +36,16 @@ pub async fn page(
         next: &address,
     };
     let content = html! {
-        h1 { "Moderate " a href=(address) { (name) } }
-        div.moderation-menu role="group" aria-label={ "Moderate " (name) } {
+        h1 { (t!("Moderate {thing}", thing = html! { a href=(address) { (name) } })) }
+        div.moderation-menu role="group" aria-label=(title) {
             (forms.render(&frame, &thing))
             @if menu.actions.contains(&Action::Erase) {
-                p { a href=(erasing::address(&thing)) rel="nofollow" { (Action::Erase.facts().button) } }
+                p { a href=(erasing::address(&thing)) rel="nofollow" { (Action::Erase.button()) } }
             }
-            @if menu.actions.is_empty() { p.empty { "You can't moderate this." } }
+            @if menu.actions.is_empty() { p.empty { (t!("You can't moderate this.")) } }
         }
     };
-    Ok(frame.page(&format!("Moderate {name}"), &content))
+    Ok(frame.page(&title, &content))
 }
 
 /// The fields of an action that has a form of its own.
@@ -52,22 +54,22 @@ fn fields(frame: &Frame<'_>, (menu, thing): (&PostMenu, &Thing), action: Action)
         Action::Edit => Some(html! {
             @if let Some([title, topics]) = &menu.title {
                 label {
-                    span { "Title" }
+                    span { (t!("Title")) }
                     input type="text" name="title" value=(title) maxlength=(MAX_TITLE);
                 }
-                (field("Topics", ("topics", topics), None))
+                (field(t!("Topics"), ("topics", topics), None))
             }
             @if let Some(url) = &menu.url {
-                label { span { "URL" } input type="url" name="url" value=(url); }
+                label { span { (t!("URL")) } input type="url" name="url" value=(url); }
             } @else if let (Some(text), Thing::Story(_) | Thing::Comment(_)) = (&menu.text, thing) {
-                label { span { "Text" } textarea name="text" rows="6" { (text) } }
+                label { span { (t!("Text")) } textarea name="text" rows="6" { (text) } }
             }
         }),
         Action::Merge => Some(html! {
             label {
-                span { "Other story" }
+                span { (t!("Other story")) }
                 input type="text" name="into" autocapitalize="none" spellcheck="false" required;
-                span.hint { "Its number or address. Comments move there and readers are redirected." }
+                span.hint { (t!("Its number or address. Comments move there and readers are redirected.")) }
             }
         }),
         Action::Pin => Some(days_to_pin(frame)),
@@ -83,12 +85,16 @@ fn days_to_pin(frame: &Frame<'_>) -> Markup {
     let days = end.map_or(PINNED_DAYS, |end| end.seconds_since(frame.now).div_ceil(86_400));
     html! {
         label {
-            span { "Days" }
+            span { (t!("Days")) }
             input type="number" name="days" value=(days) min="1" max="3650" required;
             @if let Some(other) = other {
                 span.hint {
-                    "Story " (other.0) " is pinned " @if let Some(end) = end { "until " (date(end)) } @else { "without an end" }
-                    ". These days will count for both."
+                    @let id = other.to_string();
+                    @if let Some(end) = end {
+                        (t!("Story {id} is pinned until {day}. These days will count for both.", id, day = html! { (date(end)) }))
+                    } @else {
+                        (t!("Story {id} is pinned without an end. These days will count for both.", id))
+                    }
                 }
             }
         }

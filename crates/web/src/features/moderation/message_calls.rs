@@ -19,6 +19,7 @@ use tidings_domain::moderation::messages::{Matter, NewMessage};
 use tidings_domain::values::{
     MESSAGES_SHOWN, MessageAddress, MessageText, MessageThreadId, ModerationId, size,
 };
+use tidings_language::{Message, m};
 
 form! {
     /// A message to the moderators, or their answer.
@@ -43,7 +44,7 @@ form! {
     }
 }
 
-const THREAD: &str = "it must be the number of a thread of messages";
+const THREAD: &Message = m!("it must be the number of a thread of messages");
 
 impl From<MessageForm> for NewMessage {
     fn from(form: MessageForm) -> Self {
@@ -73,14 +74,14 @@ form! {
 /// The line of the log that somebody wants to write about; not where they name a thread.
 pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, RequestError> {
     if fields.filled("thread").is_some() {
-        return Err(RequestError::field(name, "leave it out where you name a thread"));
+        return Err(RequestError::field(name, m!("leave it out where you name a thread")));
     }
-    fields.parsed(name, "it must be the number of an entry of the log")
+    fields.parsed(name, m!("it must be the number of an entry of the log"))
 }
 
 /// The number of a message. It has the same form as other ids.
 pub(super) fn number(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
-    Ok(fields.parsed::<MessageThreadId>(name, "it must be the number of a message")?.0)
+    Ok(fields.parsed::<MessageThreadId>(name, m!("it must be the number of a message"))?.0)
 }
 
 /// How many threads to skip.
@@ -88,7 +89,7 @@ pub(super) fn start(fields: &Fields, name: &'static str) -> Result<u64, RequestE
     let Some(text) = fields.get(name) else { return Ok(0) };
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);
-    start.ok_or(RequestError::field(name, "it must be a whole number, 0 or more"))
+    start.ok_or(RequestError::field(name, m!("it must be a whole number, 0 or more")))
 }
 
 answer! {

@@ -32,11 +32,12 @@ use tidings_domain::moderation::messages::{self, Matter, NewMessage};
 use tidings_domain::values::{
     Action, MAX_MESSAGE, MESSAGES_A_DAY, MessageAddress, MessageThreadId, ModerationId,
 };
+use tidings_language::{Message, m, n, t};
 
-/// The sender of an answer whose author is not named.
+/// The sender, in calls, of an answer whose author is not named.
 pub const THE_MODERATORS: &str = "the moderators";
 
-const HEADING: &str = "Write to the moderators";
+const HEADING: &Message = m!("Write to the moderators");
 
 /// The form of a message.
 #[derive(Default)]
@@ -54,7 +55,7 @@ struct MessageFields<'a> {
 impl MessageFields<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let most = MAX_MESSAGE.to_string();
-        let label = if self.answers.is_some() { "Your answer" } else { "Your message" };
+        let label = if self.answers.is_some() { t!("Your answer") } else { t!("Your message") };
         let draft = match (self.thread, self.about) {
             (Some(thread), _) => format!("messages/{thread}"),
             (None, Some(line)) => format!("messages/about/{line}"),
@@ -75,11 +76,11 @@ impl MessageFields<'_> {
                     input type="hidden" name="after" value=(last);
                     label.choice {
                         input type="checkbox" name="anonymous" value="1" checked;
-                        " Answer as “the moderators”, without your name"
+                        " " (t!("Answer as “the moderators”, without your name"))
                     }
                 }
                 @if let Some(stranger) = self.stranger { (login_fields(stranger)) }
-                button.button { "Send message" }
+                button.button { (t!("Send message")) }
             }
         }
     }
@@ -87,9 +88,13 @@ impl MessageFields<'_> {
     fn hint(&self) -> Markup {
         html! {
             @if self.answers.is_some() {
-                "The member gets it in their inbox. You can't take it back."
+                (t!("The member gets it in their inbox. You can't take it back."))
             } @else {
-                "Only you and the moderators can read it. You can write " (MESSAGES_A_DAY) " messages a day."
+                (n!(
+                    MESSAGES_A_DAY,
+                    "Only you and the moderators can read it. You can write {count} message a day.",
+                    "Only you and the moderators can read it. You can write {count} messages a day.",
+                ))
             }
         }
     }
@@ -107,13 +112,13 @@ pub async fn form(
 
 fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
     let content = html! {
-        h1 { (HEADING) }
-        @if let Some(line) = form.about { p { "About the decision in " (decision_link(line)) "." } }
-        p { "Ask about a decision, answer a warning, or report a problem. The answer comes to your inbox." }
+        h1 { (HEADING.text()) }
+        @if let Some(line) = form.about { p { (t!("About the decision in {entry}.", entry = decision_link(line))) } }
+        p { (t!("Ask about a decision, answer a warning, or report a problem. The answer comes to your inbox.")) }
         (form.render(frame))
-        p { a.action href=(MESSAGES) { "Your messages" } }
+        p { a.action href=(MESSAGES) { (t!("Your messages")) } }
     };
-    frame.page(HEADING, &content)
+    frame.page(HEADING.text(), &content)
 }
 
 /// GET /messages: start. The viewer's threads; for moderators those of all members.
@@ -126,23 +131,25 @@ pub async fn list(
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_staff = frame.viewer.is_some_and(|viewer| viewer.role() >= Role::Moderator);
-    let heading = if is_staff { "Messages from members" } else { "Your messages" };
+    let heading = if is_staff { t!("Messages from members") } else { t!("Your messages") };
     let content = html! {
         h1 { (heading) }
         @if is_staff {
-            p.hint { "Unanswered messages are also in the " a href="/moderate" { "review queue" } "." }
+            p.hint {
+                (t!("Unanswered messages are also in the {queue}.", queue = html! { a href="/moderate" { (t!("review queue")) } }))
+            }
         }
-        p { a.action href="/moderators" { (HEADING) } }
+        p { a.action href="/moderators" { (HEADING.text()) } }
         @if list.threads.is_empty() {
-            @let later = (start > 0).then_some(("messages", frame.here.path()));
-            (empty_page(later, "No messages here.", ("/moderators", "Write to the moderators")))
+            @let later = (start > 0).then_some((t!("No more messages."), frame.here.path()));
+            (empty_page(later, t!("No messages here."), ("/moderators", HEADING.text())))
         }
         ol.log role="list" {
             @for thread in &list.threads {
                 li data-item {
                     p {
                         a href=(message_thread_address(thread.id)) data-open {
-                            "Thread " (thread.id)
+                            (t!("Thread {id}", id = thread.id.to_string()))
                             @if is_staff { ", " (thread.username.as_deref().unwrap_or(DELETED_USER)) }
                         }
                         " " span.tag { (state_name(thread.state)) }
@@ -160,11 +167,11 @@ pub async fn list(
     Ok(frame.page(heading, &content))
 }
 
-pub(super) const fn state_name(state: ThreadState) -> &'static str {
+pub(super) fn state_name(state: ThreadState) -> &'static str {
     match state {
-        ThreadState::Waiting(_) => "waits for an answer",
-        ThreadState::Answered => "answered",
-        ThreadState::Closed(_) => "closed",
+        ThreadState::Waiting(_) => t!("thread" => "waits for an answer"),
+        ThreadState::Answered => t!("thread" => "answered"),
+        ThreadState::Closed(_) => t!("thread" => "closed"),
     }
 }
 
@@ -174,7 +181,7 @@ fn about(thread: &ShownThread) -> Markup {
         @if let Some((line, action, thing)) = &thread.about {
             p.hint {
                 @let thing = html! { a href=(address_of_thing(thing)) { (thing_name(thing)) } };
-                "About " (decision_link(*line)) ": " (sentence(*action, None, &thing))
+                (t!("About {entry}: {deed}", entry = decision_link(*line), deed = sentence(*action, None, &thing)))
             }
         }
     }
@@ -184,7 +191,7 @@ fn about(thread: &ShownThread) -> Markup {
 fn sender(from: &Sender) -> &str {
     match from {
         Sender::Member(name) | Sender::Moderator(name) => name.as_deref().unwrap_or(DELETED_USER),
-        Sender::Moderators(_) => "The moderators",
+        Sender::Moderators(_) => t!("The moderators"),
     }
 }
 
@@ -203,23 +210,26 @@ pub async fn show(
 fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Markup {
     let is_own = frame.viewer.is_some_and(|viewer| viewer.id == thread.member);
     let name = thread.username.as_deref().unwrap_or(DELETED_USER);
-    let heading =
-        if is_own { "Messages with the moderators".to_owned() } else { format!("Messages with {name}") };
+    let heading = if is_own {
+        t!("Messages with the moderators").to_owned()
+    } else {
+        t!("Messages with {name}", name).into()
+    };
     let answers = (!is_own).then_some(thread.count);
     let form = MessageFields { thread: Some(thread.id), answers, ..MessageFields::default() };
     let content = html! {
         h1 { (heading) }
-        @if !is_own { p { "With " a.author href=(profile_address(name, "")) { (name) } "." } }
+        @if !is_own { p { (t!("With {name}.", name = html! { a.author href=(profile_address(name, "")) { (name) } })) } }
         (conversation(frame, thread))
         @if is_part {
-            p { a.action href=(message_thread_address(thread.id)) { "Newest messages" } }
+            p { a.action href=(message_thread_address(thread.id)) { (t!("Newest messages")) } }
         } @else {
             (form.render(frame))
             @if may_moderate(frame, thread.member) && matches!(thread.state, ThreadState::Waiting(_)) {
                 (close_form(frame, thread.id))
             }
         }
-        p { a.action href=(MESSAGES) { @if is_own { "Your messages" } @else { "All messages" } } }
+        p { a.action href=(MESSAGES) { @if is_own { (t!("Your messages")) } @else { (t!("All messages")) } } }
     };
     frame.page(&heading, &content)
 }
@@ -236,17 +246,17 @@ fn conversation(frame: &Frame<'_>, thread: &ShownThread) -> Markup {
     html! {
         (about(thread))
         @if let Some(earlier) = thread.earlier {
-            nav.more aria-label="Pages" {
-                a href={ (message_thread_address(thread.id)) "?before=" (earlier) } rel="prev" { "earlier messages" }
+            nav.more aria-label=(t!("Pages")) {
+                a href={ (message_thread_address(thread.id)) "?before=" (earlier) } rel="prev" { (t!("earlier messages")) }
             }
         }
         ol.log role="list" {
             @for message in &thread.messages { (shown_message(frame, message)) }
         }
         @match thread.state {
-            ThreadState::Waiting(since) => p.hint { "Waiting for the moderators since " (age(frame, since)) "." },
+            ThreadState::Waiting(since) => p.hint { (t!("Waiting for the moderators since {age}.", age = age(frame, since))) },
             ThreadState::Answered => {},
-            ThreadState::Closed(line) => p.notice { "Closed without an answer: " (decision_link(line)) "." },
+            ThreadState::Closed(line) => p.notice { (t!("Closed without an answer: {entry}.", entry = decision_link(line))) },
         }
     }
 }
@@ -255,16 +265,18 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
     html! {
         li #{ "message-" (message.number) } data-item {
             p {
-                @match &message.from {
-                    Sender::Member(Some(name)) | Sender::Moderator(Some(name)) => {
-                        a.author href=(profile_address(name, "")) { (name) }
+                @let name = html! {
+                    @match &message.from {
+                        Sender::Member(Some(name)) | Sender::Moderator(Some(name)) => {
+                            a.author href=(profile_address(name, "")) { (name) }
+                        }
+                        from => strong { (sender(from)) },
                     }
-                    from => strong { (sender(from)) },
-                }
+                };
                 @match &message.from {
-                    Sender::Moderator(_) => " (moderator)",
-                    Sender::Moderators(Some(by)) => { " (" (by) ")" },
-                    _ => {},
+                    Sender::Moderator(_) => (t!("{name} (moderator)", name)),
+                    Sender::Moderators(Some(by)) => { (name) " (" (by) ")" },
+                    _ => (name),
                 }
                 " " span.entry-age { (age(frame, message.time)) }
             }
@@ -331,14 +343,13 @@ async fn sent_without_session(app: &App, here: &LocalPath, user: &User) -> Resul
     let thread = reading::newest_of(&app.site, &user.username).await?;
     let frame = Frame::anonymous(app, here).await;
     let content = html! {
-        h1 { "Your message has been sent" }
+        h1 { (t!("Your message has been sent")) }
         p.notice role="status" {
-            "Log in again to read the answer on the page that tells you of the ban. If your account has an e-mail \
-             address, we'll mail it to you."
+            (t!("Log in again to read the answer on the page that tells you of the ban. If your account has an e-mail address, we'll mail it to you."))
         }
         @if let Some(thread) = &thread { (conversation(&frame, thread)) }
     };
-    Ok(frame.page("Your message has been sent", &content).into_response())
+    Ok(frame.page(t!("Your message has been sent"), &content).into_response())
 }
 
 /// The newest thread of somebody who has shown what a login takes but is banned.
@@ -353,28 +364,28 @@ pub(super) async fn newest_of_banned(app: &App, username: &str) -> Option<ShownT
 pub(super) fn for_banned(frame: &Frame<'_>, stranger: Stranger<'_>, thread: Option<&ShownThread>) -> Markup {
     html! {
         details.review-more open[thread.is_some()] {
-            summary { (HEADING) }
+            summary { (HEADING.text()) }
             @if let Some(thread) = thread { (conversation(frame, thread)) }
             // The form of an appeal is on the same page, with fields of the same names.
             form.form method="post" action=(MESSAGES) {
                 @if let Some(thread) = thread { input type="hidden" name="thread" value=(thread.id); }
                 input type="hidden" name="username" value=(stranger.username);
-                label { span { "Your message" } textarea name="text" rows="6" maxlength=(MAX_MESSAGE) dir="auto" required {} }
+                label { span { (t!("Your message")) } textarea name="text" rows="6" maxlength=(MAX_MESSAGE) dir="auto" required {} }
                 @if let Some(ticket) = stranger.ticket {
                     input type="hidden" name="password" value=(ticket);
                 } @else {
                     label {
-                        span { "Your password" }
+                        span { (t!("Your password")) }
                         input type="password" name="password" autocomplete="current-password" required;
                     }
                 }
                 @if stranger.has_second_factor {
                     label {
-                        span { "A new code of your app, or a recovery code" }
+                        span { (t!("A new code of your app, or a recovery code")) }
                         input name="code" autocomplete="one-time-code" required;
                     }
                 }
-                button.button { "Send message" }
+                button.button { (t!("Send message")) }
             }
         }
     }

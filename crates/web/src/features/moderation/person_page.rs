@@ -12,14 +12,14 @@ use crate::markup::moderation_tools::{may_moderate, sentence, target, thing_name
 use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{age, number};
 use crate::request::path::PathOf;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::profiles::{self, ProfileFacts};
 use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::moderation::messages::reading;
 use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost};
 use tidings_domain::values::LOG_LINES_SCANNED;
-use tidings_domain::values::words::counted;
+use tidings_language::{n, t};
 use url::form_urlencoded::Serializer;
 
 /// GET /moderate/person/:name.
@@ -34,44 +34,58 @@ pub async fn page(
     let threads = reading::of_member(&mut visit, &user, person.user.id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let username = &person.user.username;
-    let heading = format!("Moderator notes on {username}");
+    let heading = t!("Moderator notes on {username}", username).to_string();
     let content = html! {
         h1 { (heading) }
-        p { a.action href=(profile_address(username, "")) { "Profile" } }
+        p { a.action href=(profile_address(username, "")) { (t!("Profile")) } }
         (file.facts(&frame, &person))
         (invitations(&person, &overview.invited))
-        h2 { "Decisions" }
-        p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " entries of the moderation log." }
-        @if overview.decisions.is_empty() { p.empty { "None." } }
-        @else { p { a.action href={ "/moderations?" (Serializer::new(String::new()).append_pair("person", username).finish()) } { "All of them, in the moderation log" } } }
+        h2 { (t!("Decisions")) }
+        p.hint {
+            (n!(
+                LOG_LINES_SCANNED,
+                "Among the last {count} entry of the moderation log.",
+                "Among the last {count} entries of the moderation log.",
+            ))
+        }
+        @if overview.decisions.is_empty() { p.empty { (t!("decisions" => "None.")) } }
+        @else { p { a.action href={ "/moderations?" (Serializer::new(String::new()).append_pair("person", username).finish()) } { (t!("All of them, in the moderation log")) } } }
         ol.log role="list" { @for entry in &overview.decisions { li data-item { (decision(&frame, entry)) } } }
-        h2 { "Flags" }
+        h2 { (t!("heading" => "Flags")) }
         p {
             @match [overview.flags.upheld, overview.flags.rejected] {
-                [0, 0] => "No decided flags yet",
-                [upheld, rejected] => {
-                    "The last flags by " (username) " that were decided: " (number(upheld)) " upheld, " (number(rejected)) " rejected"
-                }
+                [0, 0] => (t!("No decided flags yet. On the profile: {flags}.", flags = flags(&overview.profile_flags))),
+                [upheld, rejected] => (t!(
+                    "The last flags by {username} that were decided: {upheld} upheld, {rejected} rejected. On the profile: {flags}.",
+                    username,
+                    upheld,
+                    rejected,
+                    flags = flags(&overview.profile_flags),
+                )),
             }
-            ". On the profile: "
-            (flags(&overview.profile_flags)) "."
         }
         @if !overview.flags.latest.is_empty() {
             ul.log role="list" {
                 @for (thing, time) in &overview.flags.latest {
-                    li { "flagged " a href=(address_of_thing(thing)) { (thing_name(thing)) } " " (age(&frame, *time)) }
+                    li {
+                        (t!(
+                            "flagged {thing} {age}",
+                            thing = html! { a href=(address_of_thing(thing)) { (thing_name(thing)) } },
+                            age = age(&frame, *time),
+                        ))
+                    }
                 }
             }
         }
-        h2 { "Latest posts and comments" }
-        @if overview.posts.is_empty() { p.empty { "None." } }
+        h2 { (t!("Latest posts and comments")) }
+        @if overview.posts.is_empty() { p.empty { (t!("posts" => "None.")) } }
         ol.log role="list" { @for post in &overview.posts { li data-item { (latest(&frame, post)) } } }
         @if !threads.is_empty() {
-            h2 { "Messages" }
+            h2 { (t!("Messages")) }
             ul.log role="list" {
                 @for thread in &threads {
                     li {
-                        a href=(message_thread_address(thread.id)) { "Thread " (thread.id) }
+                        a href=(message_thread_address(thread.id)) { (t!("Thread {id}", id = thread.id.to_string())) }
                         " " span.tag { (state_name(thread.state)) } " " (age(&frame, thread.changed))
                     }
                 }
@@ -84,22 +98,24 @@ pub async fn page(
 
 /// The person's inviter, and the people that the person invited.
 fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
+    let named = |name: &str| html! { a.author href=(profile_address(name, "")) { (name) } };
     html! {
         p {
             @match &person.inviter {
-                Some(inviter) => { "Invited by " a.author href=(profile_address(inviter, "")) { (inviter) } ". " },
-                None => "Signed up without an invitation. ",
+                Some(inviter) => (t!("Invited by {inviter}.", inviter = named(inviter))),
+                None => (t!("Signed up without an invitation.")),
             }
+            " "
             @if person.invited > 0 {
-                "Invited " (counted(person.invited, "person", "people")) ": "
-                @for (index, name) in invited.iter().enumerate() {
-                    @if index > 0 { ", " }
-                    a.author href=(profile_address(name, "")) { (name) }
-                }
-                @if person.invited > invited.len() as u64 {
-                    ", " a href=(profile_address(&person.user.username, "/invited")) { "all" }
-                }
-                "."
+                (n!(person.invited, "Invited {count} person: {people}.", "Invited {count} people: {people}.", people = html! {
+                    @for (index, name) in invited.iter().enumerate() {
+                        @if index > 0 { ", " }
+                        (named(name))
+                    }
+                    @if person.invited > invited.len() as u64 {
+                        ", " a href=(profile_address(&person.user.username, "/invited")) { (t!("people" => "all")) }
+                    }
+                }))
             }
         }
     }
@@ -109,7 +125,10 @@ fn decision(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
     html! {
         p {
             (sentence(entry.action, Some(&html! { (moderator_name(&entry.moderator)) }), &target(entry)))
-            " (" (decision_link(entry.id)) @if entry.undone_by.is_some() { ", undone" } ") "
+            " ("
+            @if entry.undone_by.is_some() { (t!("{entry}, undone", entry = decision_link(entry.id))) }
+            @else { (decision_link(entry.id)) }
+            ") "
             span.entry-age { (age(frame, entry.time)) }
         }
         @if !entry.reason.is_empty() { p.log-reason dir="auto" { (entry.reason) } }
@@ -124,7 +143,7 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
             @if post.is_deleted { bdi { (post.text) } }
             @else { a href=(address_of_thing(&post.thing)) dir="auto" data-open { (post.text) } }
             @if let Some(withheld) = &post.withheld { " " span.tag { (withheld.tag()) } }
-            @if post.is_deleted { " " span.tag { "deleted" } }
+            @if post.is_deleted { " " span.tag { (t!("tag" => "deleted")) } }
             @if post.flags.all > 0 { " " span.flag-count { (flags(&post.flags)) } }
             " " span.entry-age { (age(frame, post.time)) }
         }
@@ -133,11 +152,16 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
 
 /// How many flags there are, and the reasons of those that wait.
 fn flags(counts: &FlagCounts) -> Markup {
-    html! {
-        (counted(counts.all, "flag", "flags"))
+    let all = n!(counts.all, "{count} flag", "{count} flags");
+    let reasons = html! {
         @for (index, (reason, count)) in counts.waiting.iter().enumerate() {
-            @if index == 0 { ", waiting: " } @else { ", " }
+            @if index > 0 { ", " }
             (reason_name(*reason)) " × " (number(*count))
         }
+    };
+    if counts.waiting.is_empty() {
+        all.render()
+    } else {
+        t!("{flags}, waiting: {reasons}", flags = all, reasons).render()
     }
 }

@@ -3,34 +3,35 @@
 
 use crate::error::{RequestError, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
+use crate::markup::dates::to_the_minute;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{DELETED_USER, age, number};
+use crate::markup::parts::{DELETED_USER, age};
 use crate::request::answers::answer;
 #[cfg(test)]
 use crate::request::description::values;
 use crate::request::path::PathOf;
 use axum::Json;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::profiles::ProfileFacts;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
-use tidings_domain::values::words::counted;
-use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp, day};
+use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp};
+use tidings_language::{Message, Phrase, m, n, p, t};
 
 /// How long a restriction can last: hours and words.
-pub(super) const SPANS: [(&str, &str); 4] =
-    [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
+pub(super) const SPANS: [(&str, &Message); 4] =
+    [("1", m!("1 hour")), ("24", m!("1 day")), ("168", m!("1 week")), ("0", m!("permanently"))];
 /// The span that is chosen at first: a day.
 pub(super) const USUAL_SPAN: &str = "24";
 /// The posts that can be removed together: of how many days, and words. The last is the
 /// most.
-const REMOVED: [(&str, &str); 4] =
-    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "all time")];
+const REMOVED: [(&str, &Message); 4] =
+    [("1", m!("last day")), ("7", m!("last week")), ("30", m!("last 30 days")), ("3650", m!("all time"))];
 /// The number of days that is chosen at first: a week.
 const USUAL_REMOVED: &str = "7";
 /// The most neighbours that the page names.
@@ -60,8 +61,8 @@ impl PersonFile {
         html! {
             @if is_moderator(frame) {
                 details.tools.moderation-tools {
-                    summary { "For moderators" }
-                    p { a.action href=(person_address(&person.user.username)) { "Posts, flags and decisions" } }
+                    summary { (t!("For moderators")) }
+                    p { a.action href=(person_address(&person.user.username)) { (t!("Posts, flags and decisions")) } }
                     (self.facts(frame, person))
                     @if may_moderate(frame, person.user.id) { (form(frame, person)) }
                 }
@@ -82,33 +83,27 @@ impl PersonFile {
         let Neighbourhood { tag, others, addresses } = &self.neighbourhood;
         html! {
             @match tag {
-                None => p.hint { "There is no record of where this person has posted from recently." },
+                None => p.hint { (t!("There is no record of where this person has posted from recently.")) },
                 Some(tag) => {
+                    @let tag = html! { code { (tag) } };
                     p {
-                        "Network " code { (tag) } ". "
-                        @if others.is_empty() { "Nobody else has posted from the same networks recently." }
-                        @else {
-                            "From the same networks: "
-                            @for (index, name) in others.iter().take(NEIGHBOURS).enumerate() {
-                                @if index > 0 { ", " }
-                                a.author href=(profile_address(name, "")) { (name) }
-                            }
-                            @if others.len() > NEIGHBOURS {
-                                @let more = u64::try_from(others.len() - NEIGHBOURS).unwrap_or(0);
-                                " and " (counted(more, "other", "others"))
-                            }
-                            "."
+                        @if others.is_empty() {
+                            (t!("Network {tag}. Nobody else has posted from the same networks recently.", tag))
+                        } @else {
+                            (t!("Network {tag}. From the same networks: {people}.", tag, people = neighbours(others)))
                         }
                     }
                 }
             }
             @if let Some(addresses) = addresses.as_ref().filter(|addresses| !addresses.is_empty()) {
                 p.hint {
-                    "Addresses, for administrators: "
-                    @for (index, (address, used)) in addresses.iter().take(NEIGHBOURS).enumerate() {
-                        @if index > 0 { ", " }
-                        code { (address) } " (" (day::to_the_minute(*used)) ")"
-                    }
+                    @let addresses = html! {
+                        @for (index, (address, used)) in addresses.iter().take(NEIGHBOURS).enumerate() {
+                            @if index > 0 { ", " }
+                            code { (address) } " (" (to_the_minute(*used)) ")"
+                        }
+                    };
+                    (t!("Addresses, for administrators: {addresses}", addresses))
                 }
             }
         }
@@ -117,7 +112,7 @@ impl PersonFile {
     fn notes(&self, frame: &Frame<'_>) -> Markup {
         html! {
             @if !self.notes.is_empty() {
-                h2 { "Notes" }
+                h2 { (t!("Notes")) }
                 ul.person-notes role="list" {
                     @for note in &self.notes { li { (self.note(frame, note)) } }
                 }
@@ -131,7 +126,7 @@ impl PersonFile {
             form.inline method="post" action="/moderate/undo" {
                 (frame.signed_fields())
                 input type="hidden" name="moderation_id" value=(note.id);
-                input type="hidden" name="reason" value="No longer needed";
+                input type="hidden" name="reason" value=(t!("No longer needed"));
                 input type="hidden" name="next" value=(frame.way_back);
                 span.hint {
                     @match &note.moderator {
@@ -141,9 +136,25 @@ impl PersonFile {
                     ", " (age(frame, note.time))
                 }
                 " "
-                button.button.small.quiet { "Delete" span.hidden { " the note of entry " (note.id) } }
+                button.button.small.quiet {
+                    (t!("Delete")) span.hidden { " " (t!("the note of entry {id}", id = note.id.to_string())) }
+                }
             }
         }
+    }
+}
+
+/// The first of those who have posted from the same networks, and how many more there are.
+fn neighbours(others: &[String]) -> Markup {
+    let people = html! {
+        @for (index, name) in others.iter().take(NEIGHBOURS).enumerate() {
+            @if index > 0 { ", " }
+            a.author href=(profile_address(name, "")) { (name) }
+        }
+    };
+    match others.len().saturating_sub(NEIGHBOURS) {
+        0 => people,
+        more => n!(more, "{people} and {count} other", "{people} and {count} others", people).render(),
     }
 }
 
@@ -152,14 +163,17 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let user = &person.user;
     html! {
         p {
-            "Joined " (age(frame, user.ctime)) ", "
-            (so_far(user.karma, [person.posted, person.comments, person.tweets])) ". "
-            a href={ "/moderations?kind=user" } { "Moderation log" }
+            (t!(
+                "Joined {age}, {figures}.",
+                age = age(frame, user.ctime),
+                figures = so_far(user.karma, [person.posted, person.comments, person.tweets]),
+            ))
+            " " a href="/moderations?kind=user" { (t!("Moderation log")) }
         }
         @if person.invited > 0 && user.restrictions.in_force(RestrictionKind::Ban, frame.now).is_some() {
             p {
                 a href=(profile_address(&user.username, "/invited")) {
-                    "Check the " (counted(person.invited, "person", "people")) " they invited"
+                    (n!(person.invited, "Check the {count} person they invited", "Check the {count} people they invited"))
                 }
             }
         }
@@ -172,33 +186,39 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
 }
 
 /// The karma of a person, and what they have posted: stories, comments and posts.
-pub(super) fn so_far(karma: i64, [stories, comments, posts]: [u64; 3]) -> Markup {
-    html! {
-        (number(karma)) " karma, " (counted(stories, "story", "stories")) ", "
-        (counted(comments, "comment", "comments")) ", " (counted(posts, "post", "posts"))
-    }
+pub(super) fn so_far(karma: i64, [stories, comments, posts]: [u64; 3]) -> Phrase<'static> {
+    p!(
+        "{karma} karma, {stories}, {comments}, {posts}",
+        karma,
+        stories = n!(stories, "{count} story", "{count} stories"),
+        comments = n!(comments, "{count} comment", "{count} comments"),
+        posts = n!(posts, "{count} post", "{count} posts"),
+    )
 }
 
 /// The options of a choice, in words.
-pub(super) fn options(values: &[(&str, &str)], usual: &str) -> Markup {
+pub(super) fn options(values: &[(&str, &'static Message)], usual: &str) -> Markup {
     html! {
-        @for (value, words) in values { option value=(value) selected[*value == usual] { (words) } }
+        @for (value, words) in values { option value=(value) selected[*value == usual] { (words.text()) } }
     }
 }
 
 /// That a restriction is in force.
-fn in_force(kind: RestrictionKind, restriction: &Restriction) -> String {
-    let what = match kind {
-        RestrictionKind::Ban => "Banned",
-        RestrictionKind::Silence => "Silenced",
-        RestrictionKind::Hold => "Posts need approval",
-        RestrictionKind::Discount => "Votes do not count",
-    };
-    let lasts = restriction.until.map_or_else(
-        || "until further notice".to_owned(),
-        |until| format!("until {}", day::to_the_minute(until)),
-    );
-    format!("{what} {lasts} (entry {}): {}", restriction.moderation, restriction.reason)
+fn in_force(kind: RestrictionKind, restriction: &Restriction) -> Phrase<'_> {
+    let until = restriction
+        .until
+        .map_or_else(|| p!("until further notice"), |until| t!("until {time}", time = to_the_minute(until)));
+    let (entry, reason) = (restriction.moderation.to_string(), &restriction.reason);
+    match kind {
+        RestrictionKind::Ban => t!("Banned {until} (entry {entry}): {reason}", until, entry, reason),
+        RestrictionKind::Silence => t!("Silenced {until} (entry {entry}): {reason}", until, entry, reason),
+        RestrictionKind::Hold => {
+            t!("Posts need approval {until} (entry {entry}): {reason}", until, entry, reason)
+        }
+        RestrictionKind::Discount => {
+            t!("Votes do not count {until} (entry {entry}): {reason}", until, entry, reason)
+        }
+    }
 }
 
 /// The forms for a person whom the viewer may moderate.
@@ -219,7 +239,7 @@ pub(super) fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
             Action::RemoveAll => Some(remove_all_fields()),
             action => action.facts().is_private.then(Markup::default),
         },
-        common: choice("How long (silence, hold, votes and ban)", "hours", (&SPANS, USUAL_SPAN)),
+        common: choice(t!("How long (silence, hold, votes and ban)"), "hours", (&SPANS, USUAL_SPAN)),
         next: &frame.way_back,
     }
     .render(frame, &Thing::User(user.username.as_str().into()))
@@ -237,16 +257,16 @@ fn remove_all_fields() -> Markup {
     };
     html! {
         input type="hidden" name="boxes" value="1";
-        (tick("posts", "Remove everything they wrote", true))
-        (choice("Of the", "days", (&REMOVED, USUAL_REMOVED)))
-        (tick("profile", "Remove the full name and the text of the profile", false))
-        (tick("ban", "Ban the person", false))
-        (choice("How long (ban)", "hours", (&SPANS, USUAL_SPAN)))
+        (tick("posts", t!("Remove everything they wrote"), true))
+        (choice(t!("period" => "Of the"), "days", (&REMOVED, USUAL_REMOVED)))
+        (tick("profile", t!("Remove the full name and the text of the profile"), false))
+        (tick("ban", t!("Ban the person"), false))
+        (choice(t!("How long (ban)"), "hours", (&SPANS, USUAL_SPAN)))
     }
 }
 
 /// A field with some values to choose from, in words.
-fn choice(label: &str, name: &str, (values, usual): (&[(&str, &str)], &str)) -> Markup {
+fn choice(label: &str, name: &str, (values, usual): (&[(&str, &'static Message)], &str)) -> Markup {
     html! {
         label {
             span { (label) }

@@ -1,12 +1,14 @@
 //! The measures against a raid, on the page of the review queue: stopping sign-ups, and holding the posts of young
 //! accounts. Both have an end, and lines in the log.
 
-use crate::error::sentence;
+use crate::error::{refusals, sentence};
+use crate::markup::dates::to_the_minute;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{reason_field, thing_fields};
 use maud::{Markup, html};
-use tidings_domain::values::words::span;
-use tidings_domain::values::{Action, SitePart, Thing, day};
+use tidings_domain::values::{Action, SitePart, Thing};
+use tidings_language::spans::span;
+use tidings_language::t;
 
 /// The durations that are offered, in hours.
 const DURATIONS: [u64; 3] = [1, 24, 168];
@@ -17,10 +19,12 @@ const AGES: [u64; 4] = [1, 24, 72, 168];
 pub fn section(frame: &Frame<'_>) -> Markup {
     html! {
         section #raid {
-            h2 { "During a raid" }
+            h2 { (t!("During a raid")) }
             p.hint {
-                "For when many accounts arrive at once. Each measure ends by itself, is in the "
-                a href="/moderations" { "moderation log" } ", and can be undone there or here."
+                (t!(
+                    "For when many accounts arrive at once. Each measure ends by itself, is in the {log}, and can be undone there or here.",
+                    log = html! { a href="/moderations" { (t!("moderation log")) } },
+                ))
             }
             (signups(frame))
             (young_posts(frame))
@@ -33,11 +37,11 @@ fn signups(frame: &Frame<'_>) -> Markup {
     html! {
         @match frame.brand.signups_stopped(frame.now) {
             Some(stopped) => {
-                p.notice { (sentence(&stopped.signups_stopped())) }
-                (form(frame, &thing, (Action::ResumeSignups, "Allow sign-ups"), &html! {}))
+                p.notice { (refusals::signups_stopped(stopped)) }
+                (form(frame, &thing, (Action::ResumeSignups, t!("button" => "Allow sign-ups")), &html! {}))
             }
-            None => (form(frame, &thing, (Action::StopSignups, "Stop sign-ups"), &html! {
-                (choice("Stop sign-ups for", "hours", &DURATIONS))
+            None => (form(frame, &thing, (Action::StopSignups, t!("button" => "Stop sign-ups")), &html! {
+                (choice(t!("Stop sign-ups for"), "hours", &DURATIONS))
             })),
         }
     }
@@ -49,18 +53,17 @@ fn young_posts(frame: &Frame<'_>) -> Markup {
         @match frame.brand.young_held(frame.now) {
             Some(held) => {
                 @let age = span(held.age.saturating_mul(3_600));
-                @let until = held.restriction.until.map(|until| format!(" until {}", day::to_the_minute(until)));
-                @let until = until.unwrap_or_default();
-                p.notice {
-                    (sentence(&format!(
-                        "posts of accounts younger than {age} wait for approval{until}: {}", held.restriction.reason
-                    )))
-                }
-                (form(frame, &thing, (Action::UnholdYoung, "Stop holding posts"), &html! {}))
+                @let reason = &held.restriction.reason;
+                @let held = match held.restriction.until.map(to_the_minute) {
+                    Some(time) => t!("Posts of accounts younger than {age} wait for approval until {time}: {reason}", age, time, reason),
+                    None => t!("Posts of accounts younger than {age} wait for approval: {reason}", age, reason),
+                };
+                p.notice { (sentence(&held.to_string())) }
+                (form(frame, &thing, (Action::UnholdYoung, t!("button" => "Stop holding posts")), &html! {}))
             }
-            None => (form(frame, &thing, (Action::HoldYoung, "Hold posts"), &html! {
-                (choice("Hold posts of accounts younger than", "age", &AGES))
-                (choice("For", "hours", &DURATIONS))
+            None => (form(frame, &thing, (Action::HoldYoung, t!("button" => "Hold posts")), &html! {
+                (choice(t!("Hold posts of accounts younger than"), "age", &AGES))
+                (choice(t!("duration" => "For"), "hours", &DURATIONS))
             })),
         }
     }
@@ -72,7 +75,7 @@ fn form(frame: &Frame<'_>, thing: &Thing, (action, words): (Action, &str), field
             (thing_fields(frame, thing))
             input type="hidden" name="next" value=(frame.way_back);
             (fields)
-            (reason_field("Reason (public)", ""))
+            (reason_field(t!("Reason (public)"), ""))
             button.button.small name="action" value=(action) { (words) }
         }
     }

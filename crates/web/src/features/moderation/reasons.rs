@@ -19,6 +19,7 @@ use tidings_domain::moderation::saved_reasons;
 use tidings_domain::values::{
     MAX_REASON, MAX_SAVED_REASONS, ModerationId, ReasonChange, SavedReason, SavedReasons,
 };
+use tidings_language::{m, t};
 
 /// The address of the page.
 const ADDRESS: &str = "/moderate/reasons";
@@ -28,7 +29,7 @@ form! {
     #[cfg_attr(test, schema(as = ReasonChange))]
     pub struct ReasonForm, check {
         /// The number of the reason to change or to remove; missing to add one.
-        pub reason_id: Option<u64> = optional(parsed("it must be the number of a reason")), values::Id, required = false;
+        pub reason_id: Option<u64> = optional(parsed(m!("it must be the number of a reason"))), values::Id, required = false;
         /// `1` to remove it.
         pub remove: bool = switch, values::Switch, required = false;
         /// Its name in the list; required, except to remove one.
@@ -101,41 +102,43 @@ pub async fn page(
     Page { app, mut visit, here, .. }: Page<Moderator>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let open: Option<u64> = optional(parsed("it must be the number of a reason"))(&fields, "reason_id")?;
+    let open: Option<u64> = optional(parsed(m!("it must be the number of a reason")))(&fields, "reason_id")?;
     let reasons = saved_reasons::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let open = reasons.all().iter().find(|reason| Some(reason.id) == open);
     let content = html! {
-        h1 { "Saved reasons" }
+        h1 { (t!("Saved reasons")) }
         p {
-            "These texts are suggested wherever moderators give a reason. They can be changed before they are sent. The \
-             log names the rule, with a link to the " a href="/about#rules" { "rules" } "."
+            (t!(
+                "These texts are suggested wherever moderators give a reason. They can be changed before they are sent. The log names the rule, with a link to the {rules}.",
+                rules = html! { a href="/about#rules" { (t!("rules")) } },
+            ))
         }
         @if !reasons.all().is_empty() { (table(reasons.all())) }
         @if let Some(reason) = open {
-            h2 #edit { "Change “" bdi { (reason.title) } "”" }
+            h2 #edit { (t!("Change “{title}”", title = html! { bdi { (reason.title) } })) }
             (reason_form(&frame, open))
-            p { a.action href=(ADDRESS) { "Cancel" } }
+            p { a.action href=(ADDRESS) { (t!("Cancel")) } }
         } @else if reasons.all().len() < MAX_SAVED_REASONS {
-            h2 { "Add a reason" }
+            h2 { (t!("Add a reason")) }
             (reason_form(&frame, None))
         }
     };
-    Ok(frame.page("Saved reasons", &content))
+    Ok(frame.page(t!("Saved reasons"), &content))
 }
 
 fn table(reasons: &[SavedReason]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Saved reasons" {
+        div.scroll tabindex="0" role="region" aria-label=(t!("Saved reasons")) {
             table.reasons {
-                thead { tr { th scope="col" { "title" } th scope="col" { "text" } th scope="col" { "rule" } th { span.hidden { "change" } } } }
+                thead { tr { th scope="col" { (t!("column" => "title")) } th scope="col" { (t!("column" => "text")) } th scope="col" { (t!("column" => "rule")) } th { span.hidden { (t!("column" => "change")) } } } }
                 tbody {
                     @for reason in reasons {
                         tr {
                             th scope="row" dir="auto" { (reason.title) }
                             td dir="auto" { (reason.text) }
                             td dir="auto" { (reason.rule) }
-                            td { a href={ (ADDRESS) "?reason_id=" (reason.id) "#edit" } { "Change" span.hidden { " " (reason.title) } } }
+                            td { a href={ (ADDRESS) "?reason_id=" (reason.id) "#edit" } { (t!("link" => "Change")) span.hidden { " " (reason.title) } } }
                         }
                     }
                 }
@@ -152,15 +155,15 @@ fn reason_form(frame: &Frame<'_>, reason: Option<&SavedReason>) -> Markup {
             (frame.signed_fields())
             (frame.form_page())
             @if let Some(reason) = reason { input type="hidden" name="reason_id" value=(reason.id); }
-            (field("Title", ("title", text(|reason| &reason.title)), None))
+            (field(t!("Title"), ("title", text(|reason| &reason.title)), None))
             label {
-                span { "Text" }
+                span { (t!("Text")) }
                 textarea name="text" rows="3" maxlength=(MAX_REASON) { (text(|reason| &reason.text)) }
             }
-            (field("Rule (optional)", ("rule", text(|reason| &reason.rule)), None))
+            (field(t!("Rule (optional)"), ("rule", text(|reason| &reason.rule)), None))
             div.buttons {
-                button.button { @if reason.is_some() { "Save the reason" } @else { "Add the reason" } }
-                @if reason.is_some() { " " button.button.grave name="remove" value="1" { "Remove the reason" } }
+                button.button { @if reason.is_some() { (t!("Save the reason")) } @else { (t!("Add the reason")) } }
+                @if reason.is_some() { " " button.button.grave name="remove" value="1" { (t!("Remove the reason")) } }
             }
         }
     }
@@ -171,7 +174,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/moderate/reasons",
-            "Add, change or remove a reason that moderators have at hand (moderators only).",
+            m!("Add, change or remove a reason that moderators have at hand (moderators only)."),
             |app, by, form: &ReasonForm| {
                 Box::pin(async move {
                     let change = form.change()?;

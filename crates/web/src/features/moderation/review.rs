@@ -7,6 +7,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
+use crate::markup::dates::to_the_minute;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
 use crate::markup::page::{Member, Moderator, Page};
@@ -24,19 +25,21 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueueCursor, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
-use tidings_domain::values::words::{counted, wait};
-use tidings_domain::values::{Action, FlagReason, MAX_REASON, Thing, Weight, day};
+use tidings_domain::values::{Action, FlagReason, MAX_REASON, Thing, Weight};
 use tidings_domain::vote_rings;
+use tidings_language::numbers::decimal;
+use tidings_language::spans::wait;
+use tidings_language::{Message, m, n, t};
 
 /// The keys of the page with their actions; the script defines them.
-const KEYS: [(&str, &str); 7] = [
-    ("j", "next"),
-    ("y", "keep or approve"),
-    ("r", "remove or reject"),
-    ("w", "warn"),
-    ("s", "silence"),
-    ("b", "ban"),
-    ("d", "ban the site"),
+const KEYS: [(&str, &Message); 7] = [
+    ("j", m!("key" => "next")),
+    ("y", m!("key" => "keep or approve")),
+    ("r", m!("key" => "remove or reject")),
+    ("w", m!("key" => "warn")),
+    ("s", m!("key" => "silence")),
+    ("b", m!("key" => "ban")),
+    ("d", m!("key" => "ban the site")),
 ];
 
 /// GET /moderate: before.
@@ -67,16 +70,18 @@ pub async fn look_for_rings(
 
 fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool), rings: &Markup) -> Markup {
     let content = html! {
-        h1 { "Review queue" }
+        h1 { (t!("Review queue")) }
         p.hint {
-            "Items that readers flagged or that need a decision, most urgent first. "
-            "Every decision is in the " a href="/moderations" { "moderation log" } ". Nearly all can be undone there."
+            (t!(
+                "Items that readers flagged or that need a decision, most urgent first. Every decision is in the {log}. Nearly all can be undone there.",
+                log = html! { a href="/moderations" { (t!("moderation log")) } },
+            ))
         }
         p.review-keys data-keys hidden {
-            @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
+            @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning.text()) } " " }
         }
         @if page.rows.is_empty() {
-            p.empty { @if is_first { "Nothing to review. Well done." } @else { "Nothing else to review." } }
+            p.empty { @if is_first { (t!("Nothing to review. Well done.")) } @else { (t!("Nothing else to review.")) } }
         }
         ol.review role="list" data-queue {
             @for row in &page.rows { (review_row(frame, viewer, row)) }
@@ -84,18 +89,18 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         (more_link(page.next.as_ref().map(|next| {
             format!("/moderate?before={}", utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC))
         })))
-        p { a.action href="/messages" { "Messages" } }
-        p { a.action href="/moderate/rules" { "Rules for new content" } }
-        p { a.action href="/moderate/reasons" { "Saved reasons" } }
-        p { a.action href="/people" { "People" } }
-        p { a.action href="/moderate/figures" { "Moderation statistics" } }
+        p { a.action href="/messages" { (t!("Messages")) } }
+        p { a.action href="/moderate/rules" { (t!("Rules for new content")) } }
+        p { a.action href="/moderate/reasons" { (t!("Saved reasons")) } }
+        p { a.action href="/people" { (t!("People")) } }
+        p { a.action href="/moderate/figures" { (t!("Moderation statistics")) } }
         @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) {
-            p { a.action href="/moderate/bans" { "Banned networks and domains" } }
+            p { a.action href="/moderate/bans" { (t!("Banned networks and domains")) } }
         }
         @if is_first { (raid::section(frame)) }
         (rings)
     };
-    frame.page("Review queue", &content)
+    frame.page(t!("Review queue"), &content)
 }
 
 /// The results of the last search for vote rings, and a button that starts one.
@@ -103,25 +108,28 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
     let last = check.last();
     html! {
         section.vote-rings #votes {
-            h2 { "Vote rings" }
+            h2 { (t!("Vote rings")) }
             p.hint {
-                "Accounts that vote for each other far more often than chance would explain. What to do \
-                 about them is up to you."
+                (t!("Accounts that vote for each other far more often than chance would explain. What to do about them is up to you."))
             }
             @if check.is_running() {
-                p role="status" { "A search is running. Reload the page in a minute." }
+                p role="status" { (t!("A search is running. Reload the page in a minute.")) }
             } @else {
                 form.inline method="post" action="/moderate/votes" {
                     (frame.signed_fields())
-                    button.button.small { "Look for vote rings" }
+                    button.button.small { (t!("Look for vote rings")) }
                 }
             }
             @if let Some((began, report)) = last.as_deref() {
                 p.hint {
-                    "Searched " (age(frame, *began)) ": " (counted(report.votes, "vote", "votes")) " on "
-                    (counted(report.stories, "story", "stories")) "."
+                    (t!(
+                        "Searched {age}: {votes} on {stories}.",
+                        age = age(frame, *began),
+                        votes = n!(report.votes, "{count} vote", "{count} votes"),
+                        stories = n!(report.stories, "{count} story", "{count} stories"),
+                    ))
                 }
-                @if report.groups.is_empty() { p { "No suspicious voting groups found." } }
+                @if report.groups.is_empty() { p { (t!("No suspicious voting groups found.")) } }
                 ol.log role="list" {
                     @for ring in report.groups.iter().take(QUEUE_RINGS) { li { (vote_ring(ring)) } }
                 }
@@ -136,10 +144,14 @@ fn vote_ring(ring: &VoteRing) -> Markup {
             @for name in &ring.accounts { a.author href=(profile_address(name, "")) { (name) } " " }
         }
         p.hint {
-            (counted(ring.shared_votes, "vote", "votes")) " for each other, where chance would give "
-            (format!("{:.1}", ring.expected_votes))
-            @if let Some(seconds) = ring.median_seconds { "; median time between them: " (wait(seconds)) }
-            @if ring.same_network { "; from the same network" }
+            (n!(
+                ring.shared_votes,
+                "{count} vote for each other, where chance would give {expected}",
+                "{count} votes for each other, where chance would give {expected}",
+                expected = decimal(ring.expected_votes, 1),
+            ))
+            @if let Some(seconds) = ring.median_seconds { "; " (t!("median time between them: {time}", time = wait(seconds))) }
+            @if ring.same_network { "; " (t!("from the same network")) }
             "."
         }
     }
@@ -157,43 +169,45 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
             p.review-head {
                 span.tag { (why(row)) } " "
                 a href=(address_of_thing(&row.thing)) dir="auto" data-open { (row_name(row)) }
-                @if row.is_hidden { " " span.tag { "hidden" } }
-                @if row.is_deleted { " " span.tag { "deleted by its author" } }
+                @if row.is_hidden { " " span.tag { (t!("tag" => "hidden")) } }
+                @if row.is_deleted { " " span.tag { (t!("tag" => "deleted by its author")) } }
                 @for (reason, count) in &row.flags {
                     " " span.flag-count { (reason_name(*reason)) " " span { "× " (number(*count)) } }
                 }
                 " " span.entry-age { (age(frame, row.hidden_since.unwrap_or(row.since))) }
             }
             @if let Some((action, thing)) = &row.decision {
-                p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (thing_name(thing)) } }
+                p {
+                    (t!(
+                        "Decision: {action}, {thing}",
+                        action = html! { strong { (action) } },
+                        thing = html! { a href=(address_of_thing(thing)) { (thing_name(thing)) } },
+                    ))
+                }
             }
-            @if let Some(parent) = &row.parent { p.hint { "In reply to: “" bdi { (parent) } "”" } }
+            @if let Some(parent) = &row.parent { p.hint { (t!("In reply to: “{parent}”", parent = html! { bdi { (parent) } })) } }
             @if let Some(url) = &row.url {
                 p { a href=(url) rel=(OUTSIDE) { (url) } }
             } @else if row.text.is_empty() {
-                p.hint { "(no text)" }
+                p.hint { (t!("(no text)")) }
             } @else {
                 div.review-text dir="auto" { (own_text(row)) }
             }
             @if row.is_hidden {
                 p.hint {
-                    "Hidden from readers"
-                    @if let Some(since) = row.hidden_since { " since " (day::to_the_minute(since)) }
-                    ": flag weight " (decimal(row.weight)) " of " (frame.rules.moderation.hide_at) "."
+                    @let (weight, most) = (hundredths(row.weight), frame.rules.moderation.hide_at);
+                    @if let Some(since) = row.hidden_since {
+                        (t!("Hidden from readers since {time}: flag weight {weight} of {most}.", time = to_the_minute(since), weight, most))
+                    } @else {
+                        (t!("Hidden from readers: flag weight {weight} of {most}.", weight, most))
+                    }
                 }
             }
             @if !row.flaggers.is_empty() {
-                p.hint {
-                    "Flagged by "
-                    @for (index, (name, reason, weight)) in row.flaggers.iter().enumerate() {
-                        @if index > 0 { ", " }
-                        a.author href=(profile_address(name, "")) { (name) } " (" (reason_name(*reason)) ", weight " (decimal(*weight)) ")"
-                    }
-                    "."
-                }
+                p.hint { (t!("Flagged by {people}.", people = flaggers(row))) }
             }
             @if let Some(reason) = row.held_because.as_ref().filter(|reason| !reason.is_empty()) {
-                p.hint { "Held because: " bdi { (reason) } }
+                p.hint { (t!("Held because: {reason}", reason = html! { bdi { (reason) } })) }
             }
             @if !row.notes.is_empty() {
                 ul.review-notes { @for note in &row.notes { li dir="auto" { (note) } } }
@@ -205,32 +219,49 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                     (about_author(frame, row, author))
                 }
             } @else {
-                p.hint { "Another moderator must decide this." }
+                p.hint { (t!("Another moderator must decide this.")) }
             }
+        }
+    }
+}
+
+/// The first people who flagged a row.
+fn flaggers(row: &Row) -> Markup {
+    html! {
+        @for (index, (name, reason, weight)) in row.flaggers.iter().enumerate() {
+            @if index > 0 { ", " }
+            (t!(
+                "{name} ({reason}, weight {weight})",
+                name = html! { a.author href=(profile_address(name, "")) { (name) } },
+                reason = reason_name(*reason),
+                weight = hundredths(*weight),
+            ))
         }
     }
 }
 
 fn why(row: &Row) -> &'static str {
     match row.why {
-        Why::Flagged => "flagged",
-        Why::Held => "awaiting approval",
-        Why::Application => "application",
-        Why::Appeal => "appeal",
-        Why::Message => "message",
+        Why::Flagged => t!("tag" => "flagged"),
+        Why::Held => t!("tag" => "awaiting approval"),
+        Why::Application => t!("tag" => "application"),
+        Why::Appeal => t!("tag" => "appeal"),
+        Why::Message => t!("tag" => "message"),
     }
 }
 
 /// The weight of flags, in decimals.
-fn decimal(Weight(hundredths): Weight) -> String {
-    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+fn hundredths(Weight(hundredths): Weight) -> String {
+    decimal(hundredths as f64 / 100.0, 2)
 }
 
 /// The name of the thing in a row, with the title of its story.
 fn row_name(row: &Row) -> String {
     match (&row.thing, &row.title) {
         (Thing::Story(_), Some(title)) => title.clone(),
-        (Thing::Comment(address), Some(title)) => format!("comment {} on “{title}”", address.comment),
+        (Thing::Comment(address), Some(title)) => {
+            t!("comment {number} on “{title}”", number = address.comment.to_string(), title).into()
+        }
         (thing, _) => thing_name(thing),
     }
 }
@@ -248,13 +279,19 @@ fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
             @match author {
                 None => (DELETED_USER),
                 Some(RowAuthor { username, ctime, karma, posted, comments, tweets, role, .. }) => {
-                    "by " a.author href=(profile_address(username, "")) { (username) }
-                    @match role {
-                        Role::Administrator => " (administrator)",
-                        Role::Moderator => " (moderator)",
-                        Role::Member => "",
-                    }
-                    ", joined " (age(frame, *ctime)) ", " (so_far(*karma, [*posted, *comments, *tweets]))
+                    @let name = html! { a.author href=(profile_address(username, "")) { (username) } };
+                    (t!(
+                        "by {author}, joined {age}, {figures}",
+                        author = html! {
+                            @match role {
+                                Role::Administrator => (t!("{name} (administrator)", name)),
+                                Role::Moderator => (t!("{name} (moderator)", name)),
+                                Role::Member => (name),
+                            }
+                        },
+                        age = age(frame, *ctime),
+                        figures = so_far(*karma, [*posted, *comments, *tweets]),
+                    ))
                 }
             }
         }
@@ -273,7 +310,7 @@ fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
 
 fn reason_field(id: &str, value: &str) -> Markup {
     html! {
-        label for=(id) { "Reason" }
+        label for=(id) { (t!("Reason")) }
         input id=(id) name="reason" value=(value) maxlength=(MAX_REASON) list=(REASONS) required;
     }
 }
@@ -289,13 +326,13 @@ fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
     };
     let suggested = row.flags.first().map_or("", |(reason, _)| reason_name(*reason));
     html! {
-        @if yes.is_none() { p { a.button.small href=(address_of_thing(&row.thing)) data-yes { "Answer" } } }
+        @if yes.is_none() { p { a.button.small href=(address_of_thing(&row.thing)) data-yes { (t!("button" => "Answer")) } } }
         form.review-form method="post" action="/moderate" {
             (row_fields(frame, row, &row.thing))
             (reason_field(&id, suggested))
-            button.button.small.grave name="action" value=(no) data-no { (no.facts().button) }
+            button.button.small.grave name="action" value=(no) data-no { (no.button()) }
             @if let Some(yes) = yes {
-                button.button.small name="action" value=(yes) formnovalidate data-yes { (yes.facts().button) }
+                button.button.small name="action" value=(yes) formnovalidate data-yes { (yes.button()) }
             }
         }
     }
@@ -307,28 +344,28 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
     let id = format!("author-{}-{}", row.thing.kind(), row.thing.id());
     html! {
         details.review-more {
-            summary { "Warn, silence or ban " (author.username) }
+            summary { (t!("Warn, silence or ban {name}", name = &author.username)) }
             form.review-form method="post" action="/moderate" {
                 (row_fields(frame, row, &thing))
                 (reason_field(&id, ""))
-                label for={ (id) "-hours" } { "For how long (silence and ban)" }
+                label for={ (id) "-hours" } { (t!("For how long (silence and ban)")) }
                 select id={ (id) "-hours" } name="hours" {
                     (options(&SPANS, USUAL_SPAN))
                 }
-                button.button.small name="action" value="warn" data-warn { "Warn" }
-                button.button.small name="action" value="silence" data-silence { "Silence" }
-                button.button.small.grave name="action" value="ban" data-ban { "Ban" }
+                button.button.small name="action" value="warn" data-warn { (t!("button" => "Warn")) }
+                button.button.small name="action" value="silence" data-silence { (t!("button" => "Silence")) }
+                button.button.small.grave name="action" value="ban" data-ban { (t!("button" => "Ban")) }
             }
             @if let Some(host) = &row.host {
                 // The page that it leads to shows first what the rule would have caught.
-                @let reason = row.flags.first().map_or("unwanted", |(reason, _)| reason_name(*reason));
+                @let reason = row.flags.first().map_or(t!("unwanted"), |(reason, _)| reason_name(*reason));
                 form.review-form method="post" action="/moderate/rules" {
                     (frame.signed_fields())
                     input type="hidden" name="what" value="domain";
                     input type="hidden" name="pattern" value=(host);
                     input type="hidden" name="effect" value="refuse";
                     input type="hidden" name="reason" value=(reason);
-                    button.button.small name="dry_run" value="1" data-domain { "Ban " (host) "..." }
+                    button.button.small name="dry_run" value="1" data-domain { (t!("Ban {host}...", host = host.to_string())) }
                 }
             }
         }
@@ -342,7 +379,7 @@ form! {
         /// The maximum number of rows; 50 by default.
         pub count: usize = paging::count, values::PageSize, required = false;
         /// Only rows after this one.
-        pub before: Option<QueueCursor> = optional(parsed("it must be the value of next in another answer")), values::QueueCursor, required = false;
+        pub before: Option<QueueCursor> = optional(parsed(m!("it must be the value of next in another answer"))), values::QueueCursor, required = false;
     }
 }
 

@@ -22,15 +22,15 @@ use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::rules::{self, DryRun, NewRule, RuleMatch};
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{
     MAX_PATTERN, ModerationId, Pattern, PostRule, Reason, RuleEffect, RuleId, RuleKind, Thing,
 };
+use tidings_language::{Message, m, n, t};
 
 form! {
     /// A rule to add or to try.
@@ -40,7 +40,7 @@ form! {
         /// The pattern that the rule looks for.
         pub pattern: Pattern = pattern, values::Pattern;
         /// The effect on posts that match the pattern.
-        pub effect: RuleEffect = parsed("it must be refuse or hold"), values::RuleEffect;
+        pub effect: RuleEffect = parsed(m!("it must be refuse or hold")), values::RuleEffect;
         /// Why. Authors of refused posts read it.
         pub reason: Reason = valid(Reason::parse), values::Reason;
         /// `1` to add nothing, and to see what the rule would have caught.
@@ -48,7 +48,7 @@ form! {
     }
 }
 
-const KIND: &str = "it must be domain, url, phrase or regex";
+const KIND: &Message = m!("it must be domain, url, phrase or regex");
 
 fn pattern(fields: &Fields, name: &'static str) -> Result<Pattern, RequestError> {
     Ok(Pattern::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::Pattern)?)
@@ -64,7 +64,7 @@ form! {
     /// A rule to lift.
     pub struct LiftForm {
         /// The rule.
-        pub rule_id: RuleId = parsed("it must be the number of a rule"), values::Id;
+        pub rule_id: RuleId = parsed(m!("it must be the number of a rule")), values::Id;
         /// Why.
         pub reason: Reason = valid(Reason::parse), values::Reason;
     }
@@ -137,52 +137,53 @@ pub const ADDRESS: &str = "/moderate/rules";
 /// The page, with the fields of a trial and the posts that the rule would have caught.
 fn show(rules: &[PostRule], frame: &Frame<'_>, tried: Option<(&Fields, &DryRun)>) -> Markup {
     let most = MAX_PATTERN.to_string();
-    let pattern = Field::new("pattern", "Pattern").with("maxlength", &most).with("autocomplete", "off");
+    let pattern = Field::new("pattern", t!("Pattern")).with("maxlength", &most).with("autocomplete", "off");
     let pattern = pattern.with("spellcheck", "false").required().hint(html! {
-        "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
-         example.com/shop/. A phrase matches whole words, in upper or lower case."
+        (t!("A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as example.com/shop/. A phrase matches whole words, in upper or lower case."))
     });
-    let reason = Field::new("reason", "Reason").with("list", REASONS).required();
-    let reason = reason.hint(html! { "Shown to authors of refused posts, and in the moderation log." });
+    let reason = Field::new("reason", t!("Reason")).with("list", REASONS).required();
+    let reason = reason.hint(html! { (t!("Shown to authors of refused posts, and in the moderation log.")) });
     let kinds = RuleKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let effects = RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect)));
     let list = KeptList {
         address: ADDRESS,
-        heading: "Rules for new content",
+        heading: t!("Rules for new content"),
         about: html! {
-            "These rules check every new or edited story, comment, post and profile, except those of \
-             moderators and administrators. The "
-            a href="/moderations?kind=rule" { "moderation log" } " shows when and why a rule was added."
+            (t!(
+                "These rules check every new or edited story, comment, post and profile, except those of moderators and administrators. The {log} shows when and why a rule was added.",
+                log = html! { a href="/moderations?kind=rule" { (t!("moderation log")) } },
+            ))
         },
         fields: html! {
-            (choice("what", "Type", kinds, ""))
+            (choice("what", t!("Type"), kinds, ""))
             (pattern.input())
-            (choice("effect", "Effect", effects, ""))
+            (choice("effect", t!("Effect"), effects, ""))
             (reason.input())
             @if let Some((_, tried)) = tried { (outcome(tried)) }
         },
-        add: "Add the rule",
-        listed: "Rules",
-        none: "There are no rules yet.",
+        add: t!("Add the rule"),
+        listed: t!("Rules"),
+        none: t!("There are no rules yet."),
         noun: "rule",
+        one: |id| t!("rule {id}", id),
         entries: rules.iter().map(|rule| (rule.id.0, rule_line(rule), rule.reason.as_str())).collect(),
     };
     list.render(frame, tried.map(|(fields, _)| fields))
 }
 
-const fn kind_words(kind: RuleKind) -> &'static str {
+fn kind_words(kind: RuleKind) -> &'static str {
     match kind {
-        RuleKind::Domain => "links to a domain",
-        RuleKind::Url => "links that begin with a URL",
-        RuleKind::Phrase => "a word or a phrase",
-        RuleKind::Regex => "a regular expression",
+        RuleKind::Domain => t!("links to a domain"),
+        RuleKind::Url => t!("links that begin with a URL"),
+        RuleKind::Phrase => t!("a word or a phrase"),
+        RuleKind::Regex => t!("a regular expression"),
     }
 }
 
-const fn effect_words(effect: RuleEffect) -> &'static str {
+fn effect_words(effect: RuleEffect) -> &'static str {
     match effect {
-        RuleEffect::Refuse => "refused",
-        RuleEffect::Hold => "held for a moderator",
+        RuleEffect::Refuse => t!("post" => "refused"),
+        RuleEffect::Hold => t!("post" => "held for a moderator"),
     }
 }
 
@@ -191,9 +192,11 @@ fn outcome(tried: &DryRun) -> Markup {
     html! {
         div.notice role="status" {
             p {
-                "In the last 30 days this rule would have caught "
-                strong { (counted(tried.count, "text", "texts")) } "."
-                @if !tried.finished { " There were too many to check them all." }
+                (t!(
+                    "In the last 30 days this rule would have caught {texts}.",
+                    texts = html! { strong { (n!(tried.count, "{count} text", "{count} texts")) } },
+                ))
+                @if !tried.finished { " " (t!("There were too many to check them all.")) }
             }
             @if !tried.matches.is_empty() {
                 ul {
@@ -205,18 +208,19 @@ fn outcome(tried: &DryRun) -> Markup {
 }
 
 fn match_link(RuleMatch { thing, words, author }: &RuleMatch) -> Markup {
-    let kind = match thing {
-        Thing::Story(_) => "Story",
-        Thing::Comment(_) => "Comment",
-        _ => "Post",
-    };
-    html! {
-        (kind) " “" a href=(address_of_thing(thing)) dir="auto" { (words) } "” by "
+    let words = html! { a href=(address_of_thing(thing)) dir="auto" { (words) } };
+    let author = html! {
         @match author {
             Some(name) => a.author href=(profile_address(name, "")) { (name) },
             None => (DELETED_USER),
         }
-    }
+    };
+    let found = match thing {
+        Thing::Story(_) => t!("Story “{words}” by {author}", words, author),
+        Thing::Comment(_) => t!("Comment “{words}” by {author}", words, author),
+        _ => t!("Post “{words}” by {author}", words, author),
+    };
+    found.render()
 }
 
 fn rule_line(rule: &PostRule) -> Markup {
@@ -251,9 +255,13 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once("/moderate/rules/lift", "Lift a rule (moderators only).", |app, by, form: &LiftForm| {
-            Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
-        })
+        Action::once(
+            "/moderate/rules/lift",
+            m!("Lift a rule (moderators only)."),
+            |app, by, form: &LiftForm| {
+                Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
+            },
+        )
         .called("/api/moderate/unrule")
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
         .form_page(ADDRESS)

@@ -3,12 +3,12 @@
 use super::page::{SearchQuery, Wanted};
 use super::searching::{NoResults, Results, find};
 use super::suggesting::{SUGGESTED, stories_like, suggestions};
-use crate::error::RequestError;
+use crate::error::{RequestError, inputs};
 use crate::features::comments::calls::FoundComment;
 use crate::features::stories::calls::NewsEntry;
 use crate::features::timelines::calls::TweetEntry;
 use crate::markup::page::Page;
-use crate::request::answers::{Status, answer};
+use crate::request::answers::{ErrorResponse, Status, answer};
 use crate::request::form::{Fields, Form};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
@@ -19,6 +19,7 @@ use std::ops::Range;
 use tidings_domain::accounts::users::User;
 use tidings_domain::found::Finding;
 use tidings_domain::values::MAX_TITLE;
+use tidings_language::m;
 use tidings_search::asking::{Hit, Relevance};
 use tidings_search::excerpts::Matcher;
 use tidings_search::language::Term;
@@ -116,7 +117,8 @@ pub async fn search(
     let results = match find(&app, &mut visit, &query.asked(from)).await {
         Ok(results) => results,
         Err(NoResults::TooLong(error)) => {
-            let refused = serde_json::json!({ "status": "err", "error": error.to_string() });
+            let told = inputs::search(error);
+            let refused = ErrorResponse::of(told.in_english(), told.to_string());
             return Ok((StatusCode::BAD_REQUEST, Json(refused)).into_response());
         }
         Err(NoResults::Failed(error)) => return Err(error),
@@ -228,7 +230,7 @@ pub async fn similar(
 ) -> Result<Json<SimilarResponse>, RequestError> {
     let title = fields.text("title").trim();
     if title.chars().count() > MAX_TITLE {
-        return Err(RequestError::field("title", "it must have at most 80 characters"));
+        return Err(RequestError::field("title", m!("it must have at most 80 characters")));
     }
     let found = stories_like(&app, &mut visit, title, from).await?;
     let has_viewer = visit.viewer_id().is_some();

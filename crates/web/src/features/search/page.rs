@@ -1,7 +1,7 @@
 //! The page of a search.
 
 use super::searching::{Asked, NoResults, Results, find};
-use crate::error::RequestError;
+use crate::error::{RequestError, inputs};
 use crate::features::stories::item::found_story;
 use crate::features::timelines::tweets::tweet_list;
 use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
@@ -23,7 +23,8 @@ use std::ops::Range;
 use std::time::Instant;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::found::Finding;
-use tidings_domain::values::words::counted;
+use tidings_language::numbers::decimal;
+use tidings_language::{Message, Phrase, m, n, p, t};
 use tidings_search::asking::{Hit, Relevance, Sort};
 use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
@@ -48,30 +49,64 @@ pub enum Wanted {
     All,
 }
 
-/// A row of the table of what is wanted.
-struct WantedFacts {
-    kind: Option<Kind>,
-    /// The nouns for one and for many.
-    nouns: (&'static str, &'static str),
-    title: &'static str,
-}
-
 impl Wanted {
-    const fn facts(self) -> WantedFacts {
-        let (kind, nouns, title) = match self {
-            Self::Stories => (Some(Kind::Story), ("story", "stories"), "Stories"),
-            Self::Comments => (Some(Kind::Comment), ("comment", "comments"), "Comments"),
-            Self::Posts => (Some(Kind::Post), ("post", "posts"), "Posts"),
-            Self::People => (Some(Kind::Person), ("person", "people"), "People"),
-            Self::Sites => (Some(Kind::Site), ("site", "sites"), "Sites"),
-            Self::All => (None, ("result", "results"), "All"),
-        };
-        WantedFacts { kind, nouns, title }
-    }
-
     /// The kind to look for; `None` for all.
     pub const fn kind(self) -> Option<Kind> {
-        self.facts().kind
+        match self {
+            Self::Stories => Some(Kind::Story),
+            Self::Comments => Some(Kind::Comment),
+            Self::Posts => Some(Kind::Post),
+            Self::People => Some(Kind::Person),
+            Self::Sites => Some(Kind::Site),
+            Self::All => None,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Stories => t!("Stories"),
+            Self::Comments => t!("Comments"),
+            Self::Posts => t!("Posts"),
+            Self::People => t!("People"),
+            Self::Sites => t!("Sites"),
+            Self::All => t!("tab" => "All"),
+        }
+    }
+
+    /// So many of this kind.
+    fn counted(self, count: u64) -> Phrase<'static> {
+        match self {
+            Self::Stories => n!(count, "{count} story", "{count} stories"),
+            Self::Comments => n!(count, "{count} comment", "{count} comments"),
+            Self::Posts => n!(count, "{count} post", "{count} posts"),
+            Self::People => n!(count, "{count} person", "{count} people"),
+            Self::Sites => n!(count, "{count} site", "{count} sites"),
+            Self::All => n!(count, "{count} result", "{count} results"),
+        }
+    }
+
+    /// That nothing of this kind was found.
+    fn none(self) -> &'static str {
+        match self {
+            Self::Stories => t!("No stories."),
+            Self::Comments => t!("No comments."),
+            Self::Posts => t!("No posts."),
+            Self::People => t!("No people."),
+            Self::Sites => t!("No sites."),
+            Self::All => t!("No results."),
+        }
+    }
+
+    /// The text above results that have some of the words.
+    fn partial(self) -> &'static str {
+        match self {
+            Self::Stories => t!("No story has all of these words. These have some of them:"),
+            Self::Comments => t!("No comment has all of these words. These have some of them:"),
+            Self::Posts => t!("No post has all of these words. These have some of them:"),
+            Self::People => t!("No person has all of these words. These have some of them:"),
+            Self::Sites => t!("No site has all of these words. These have some of them:"),
+            Self::All => t!("No result has all of these words. These have some of them:"),
+        }
     }
 
     /// The choice that looks for this kind.
@@ -127,10 +162,10 @@ impl FromFields for SearchQuery {
     }
 }
 
-const PAGE: &str = "it must be a number from 1 to 100";
-const WITHIN: &str = "it must be by:, site: or topic: and a name";
-const KIND: &str = "it must be stories, comments, posts, people, sites or all";
-const SORT: &str = "it must be relevance, new, votes or comments";
+const PAGE: &Message = m!("it must be a number from 1 to 100");
+const WITHIN: &Message = m!("it must be by:, site: or topic: and a name");
+const KIND: &Message = m!("it must be stories, comments, posts, people, sites or all");
+const SORT: &Message = m!("it must be relevance, new, votes or comments");
 
 impl SearchQuery {
     /// The search and where it is from.
@@ -141,14 +176,16 @@ impl SearchQuery {
 
     /// The feed of this search; `None` for people and sites, which have no time.
     pub fn feed(&self) -> Option<FeedKind> {
+        let query = &self.typed;
         let heading = match self.wanted {
             Wanted::People | Wanted::Sites => return None,
-            Wanted::Stories => format!("Search: {}", self.typed),
-            Wanted::Comments | Wanted::Posts | Wanted::All => {
-                format!("Search: {} ({})", self.typed, self.wanted.name())
-            }
+            Wanted::Stories => t!("Search: {query}", query),
+            Wanted::Comments => t!("Search: {query} (comments)", query),
+            Wanted::Posts => t!("Search: {query} (posts)", query),
+            Wanted::All => t!("Search: {query} (all)", query),
         };
-        Some(FeedKind::Search { heading, query: Self { page: 1, ..self.clone() }.address("") })
+        let query = Self { page: 1, ..self.clone() }.address("");
+        Some(FeedKind::Search { heading: heading.into(), query })
     }
 
     /// Whether it asks for nothing yet.
@@ -197,21 +234,26 @@ pub async fn page(
         Err(NoResults::Failed(error)) => return Err(error),
     };
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let title = if query.typed.is_empty() { "Search".to_owned() } else { format!("Search: {}", query.typed) };
+    let title = if query.typed.is_empty() {
+        p!("noun" => "Search")
+    } else {
+        p!("Search: {query}", query = &query.typed)
+    };
+    let title = title.to_string();
     let body = match &results {
         Ok(results) => {
             let mut matcher = searching.answering().matcher(&results.search);
             let seconds = began.elapsed().as_secs_f64();
             shown(&frame, &query, results, &mut matcher, seconds)
         }
-        Err(error) => html! { p.error role="alert" { (error) } },
+        Err(error) => html! { p.error role="alert" { (inputs::search(*error)) } },
     };
     let content = html! {
         h1.hidden { (title) }
         (search_box(&query))
         @if let Some(done) = searching.preparing() {
-            @let percent = format!("{:.0}", done * 100.0);
-            p.notice role="status" { "Search is being prepared: " (percent) "% done." }
+            @let percent = decimal(done * 100.0, 0);
+            p.notice role="status" { (t!("Search is being prepared: {percent}% done.", percent)) }
         }
         (body)
     };
@@ -232,51 +274,51 @@ fn search_box(query: &SearchQuery) -> Markup {
     html! {
         form.search action="/search" role="search" {
             @let place = place_of(&query.within);
-            label.hidden[place.is_none()] for="search-words" { "Search" @if let Some(place) = &place { " " (place) } }
+            label.hidden[place.is_none()] for="search-words" { (place.clone().unwrap_or_else(|| p!("noun" => "Search"))) }
             input #search-words type="search" name="q" value=(query.typed) maxlength=(MAX_CHARACTERS) autofocus[query.is_empty()];
             @if place.is_some() { input type="hidden" name="within" value=(query.within); }
             input type="hidden" name="kind" value=(query.wanted.name());
             @if query.sort != Sort::default() { input type="hidden" name="sort" value=(<&str>::from(query.sort)); }
-            button.button { "Search" }
+            button.button { (t!("button" => "Search")) }
         }
         @if !query.within.is_empty() {
-            p { a.action href=(SearchQuery { within: String::new(), page: 1, ..query.clone() }.address("/search")) { "Search the whole site" } }
+            p { a.action href=(SearchQuery { within: String::new(), page: 1, ..query.clone() }.address("/search")) { (t!("Search the whole site")) } }
         }
         details.help open[query.is_empty()] {
-            summary { "Search tips" }
+            summary { (t!("Search tips")) }
             dl {
                 @for (example, meaning) in TIPS {
                     dt { code { (example) } }
-                    dd { (meaning) }
+                    dd { (meaning.text()) }
                 }
             }
         }
     }
 }
 
-/// Where a search is, in words, if it is in some part of the site.
-fn place_of(within: &str) -> Option<String> {
+/// The name of a search in some part of the site.
+fn place_of(within: &str) -> Option<Phrase<'_>> {
     let (part, name) = within.split_once(':').filter(|(_, name)| !name.is_empty())?;
     match part {
-        "by" => Some(format!("what {name} wrote")),
-        "site" => Some(format!("stories from {name}")),
-        "topic" => Some(format!("stories about {name}")),
+        "by" => Some(t!("Search what {name} wrote", name)),
+        "site" => Some(t!("Search stories from {site}", site = name)),
+        "topic" => Some(t!("Search stories about {topic}", topic = name)),
         _ => None,
     }
 }
 
 /// Examples of the language with what they find.
-const TIPS: [(&str, &str); 10] = [
-    ("rust async", "both words, in any form"),
-    ("\"exact phrase\"", "these words in this order"),
-    ("rust OR go", "one of the words"),
-    ("-crypto", "without this word"),
-    ("data*", "a word that begins with data (at most eight such words)"),
-    ("title:kernel", "this word in the title"),
-    ("by:alice", "by this person"),
-    ("site:lwn.net topic:rust", "stories on this topic that link to this site"),
-    ("votes:>10 comments:>=5", "more than 10 votes and at least 5 comments"),
-    ("after:2026-01-01 age:<7d is:ask", "questions posted in that time. Also is:show, is:text, is:link"),
+static TIPS: [(&str, &Message); 10] = [
+    ("rust async", m!("both words, in any form")),
+    ("\"exact phrase\"", m!("these words in this order")),
+    ("rust OR go", m!("one of the words")),
+    ("-crypto", m!("without this word")),
+    ("data*", m!("a word that begins with data (at most eight such words)")),
+    ("title:kernel", m!("this word in the title")),
+    ("by:alice", m!("by this person")),
+    ("site:lwn.net topic:rust", m!("stories on this topic that link to this site")),
+    ("votes:>10 comments:>=5", m!("more than 10 votes and at least 5 comments")),
+    ("after:2026-01-01 age:<7d is:ask", m!("questions posted in that time. Also is:show, is:text, is:link")),
 ];
 
 /// The tabs, the order, and the results.
@@ -291,8 +333,8 @@ fn shown(
     html! {
         @for ignored in &results.search.ignored {
             p.notice {
-                code { (ignored.part) } ": " (ignored.why) "."
-                @if searched { " Searched for the rest." }
+                code { (ignored.part) } ": " (t!("{sentence}.", sentence = ignored.why.text()))
+                @if searched { " " (t!("Searched for the rest.")) }
             }
         }
         @if searched {
@@ -300,15 +342,18 @@ fn shown(
             @if results.found.is_empty() {
                 (nothing(frame, query, results, matcher))
             } @else {
+                @let time = decimal((seconds * 1000.0).max(1.0), 0);
                 p.count role="status" {
-                    @if !results.is_exact { "about " }
-                    (number(results.total)) @if results.total == 1 { " result" } @else { " results" }
-                    " in " (format!("{:.0}", (seconds * 1000.0).max(1.0))) " ms"
-                    @if results.is_cut { ". The search took too long, so these are the first results only" }
+                    @if results.is_exact {
+                        (n!(results.total, "{count} result in {time} ms", "{count} results in {time} ms", time))
+                    } @else {
+                        (n!(results.total, "about {count} result in {time} ms", "about {count} results in {time} ms", time))
+                    }
+                    @if results.is_cut { ". " (t!("The search took too long, so these are the first results only")) }
                 }
                 p.show-why {
-                    label { input type="checkbox" autocomplete="off"; " Show why each result is where it is" }
-                    " · " a href="/ranking#search" { "How results are ordered" }
+                    label { input type="checkbox" autocomplete="off"; " " (t!("Show why each result is where it is")) }
+                    " · " a href="/ranking#search" { (t!("How results are ordered")) }
                 }
                 (list(frame, (query.page - 1) * SEARCH_RESULTS, &results.found, matcher))
             }
@@ -322,19 +367,19 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
         results.kinds.iter().find(|(kind, _)| Some(*kind) == wanted.kind()).map(|(_, count)| *count)
     };
     html! {
-        nav.tabs aria-label="What to search" {
+        nav.tabs aria-label=(t!("What to search")) {
             ul {
                 @for wanted in Wanted::iter() {
                     @let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
                     @let name = html! {
-                        (wanted.facts().title)
+                        (wanted.title())
                         @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
                     };
                     (tab(&address, name, wanted == query.wanted))
                 }
             }
         }
-        nav.tabs aria-label="Order" {
+        nav.tabs aria-label=(t!("noun" => "Order")) {
             ul {
                 @for (sort, name) in orders(query.wanted) {
                     @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
@@ -347,35 +392,32 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
 
 fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &mut Matcher) -> Markup {
     let elsewhere = results.kinds.iter().map(|(kind, count)| (Wanted::of(*kind), *count));
-    let (one, many) = query.wanted.facts().nouns;
     html! {
         @if query.page > 1 {
-            (no_more("results", &SearchQuery { page: 1, ..query.clone() }.address("/search")))
+            (no_more(t!("No more results."), &SearchQuery { page: 1, ..query.clone() }.address("/search")))
         } @else {
             p.empty role="status" {
                 @if results.kinds.is_empty() && results.partial.is_empty() {
-                    "Nothing found."
+                    (t!("Nothing found."))
                 } @else {
-                    "No " (many) "."
+                    (query.wanted.none())
                     @for (index, (wanted, count)) in elsewhere.enumerate() {
-                        @let (one, many) = wanted.facts().nouns;
                         @if index > 0 { ", " } @else { " " }
-                        a href=(SearchQuery { wanted, page: 1, ..query.clone() }.address("/search")) { (counted(count, one, many)) }
+                        a href=(SearchQuery { wanted, page: 1, ..query.clone() }.address("/search")) { (wanted.counted(count)) }
                     }
                 }
             }
             @if !results.suggestions.is_empty() {
-                p {
-                    "Did you mean "
+                @let meant = html! {
                     @for (index, typed) in results.suggestions.iter().enumerate() {
-                        @if index > 0 { " or " }
+                        @if index > 0 { " " (t!("or")) " " }
                         a href=(SearchQuery { typed: typed.clone(), page: 1, ..query.clone() }.address("/search")) { (typed) }
                     }
-                    "?"
-                }
+                };
+                p { (t!("Did you mean {searches}?", searches = meant)) }
             }
             @if !results.partial.is_empty() {
-                p { "No " (one) " has all of these words. These have some of them:" }
+                p { (query.wanted.partial()) }
                 (list(frame, 0, &results.partial, matcher))
             }
         }
@@ -398,10 +440,10 @@ fn list(frame: &Frame<'_>, before: usize, found: &[(Hit, Finding)], matcher: &mu
 /// The orders of results. Comments have no comments.
 fn orders(wanted: Wanted) -> impl Iterator<Item = (Sort, &'static str)> {
     let all = [
-        (Sort::Relevance, "Best match"),
-        (Sort::New, "New"),
-        (Sort::Votes, "Votes"),
-        (Sort::Comments, "Most comments"),
+        (Sort::Relevance, t!("Best match")),
+        (Sort::New, t!("order" => "New")),
+        (Sort::Votes, t!("order" => "Votes")),
+        (Sort::Comments, t!("Most comments")),
     ];
     all.into_iter().filter(move |(sort, _)| *sort != Sort::Comments || wanted != Wanted::Comments)
 }
@@ -419,9 +461,16 @@ fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher
         Finding::Comment(comment) => {
             let excerpt = matcher.excerpt_or_beginning(comment.line().body());
             html! {
-                p.about-what { "A comment on " a href=(comment_address(comment.address())) { (comment.news.title) } }
+                p.about-what { (t!("A comment on {title}", title = html! { a href=(comment_address(comment.address())) { (comment.news.title) } })) }
                 p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) }
-                p.meta { a href=(comment_address(comment.address())) { "Go to the comment" } " by " (author(comment.line().username)) " · " (age(frame, comment.line().comment.ctime)) }
+                p.meta {
+                    (t!(
+                        "{link} by {author}",
+                        link = html! { a href=(comment_address(comment.address())) { (t!("Go to the comment")) } },
+                        author = author(comment.line().username),
+                    ))
+                    " · " (age(frame, comment.line().comment.ctime))
+                }
             }
         }
         Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(line))) },
@@ -449,11 +498,20 @@ fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
 
 /// Why a result is where it is.
 fn why(relevance: &Relevance) -> Markup {
+    let sum = t!(
+        "Text {text} × votes {votes} × age {age} = {score}",
+        text = decimal(relevance.text, 1),
+        votes = decimal(relevance.votes, 2),
+        age = decimal(relevance.age, 2),
+        score = decimal(relevance.score(), 1),
+    );
     html! {
         p.why {
-            "Text " (format!("{:.1}", relevance.text)) " × votes " (format!("{:.2}", relevance.votes))
-            " × age " (format!("{:.2}", relevance.age)) " = " (format!("{:.1}", relevance.score()))
-            @if relevance.is_title { ", first because the title has every word" }
+            @if relevance.is_title {
+                (t!("{sum}, first because the title has every word", sum))
+            } @else {
+                (sum)
+            }
         }
     }
 }
@@ -463,12 +521,12 @@ fn pages(query: &SearchQuery, results: &Results) -> Markup {
     let has_more = (ends as u64) < results.total && query.page < SEARCH_PAGES;
     html! {
         @if query.page > 1 || has_more {
-            nav.more aria-label="Pages" {
+            nav.more aria-label=(t!("Pages")) {
                 @if query.page > 1 {
-                    a href=(SearchQuery { page: query.page - 1, ..query.clone() }.address("/search")) rel="prev" { "previous" } " "
+                    a href=(SearchQuery { page: query.page - 1, ..query.clone() }.address("/search")) rel="prev" { (t!("page" => "previous")) } " "
                 }
                 @if has_more {
-                    a href=(SearchQuery { page: query.page + 1, ..query.clone() }.address("/search")) rel="next" { "more" }
+                    a href=(SearchQuery { page: query.page + 1, ..query.clone() }.address("/search")) rel="next" { (t!("page" => "more")) }
                 }
             }
         }

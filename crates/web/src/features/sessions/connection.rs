@@ -17,6 +17,7 @@ use tidings_domain::accounts::single_sign_on::{self, ProviderLogin};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
+use tidings_language::t;
 
 /// The name of the provider; empty without one.
 pub fn provider_name<'a>(frame: &'a Frame<'_>) -> &'a str {
@@ -34,45 +35,54 @@ pub fn proof(frame: &Frame<'_>, password: Field<'_>) -> Markup {
         // The session knows whether it is so.
         input type="hidden" name=(password.name()) value=(CONFIRMED);
         @if frame.is_confirmed {
-            p.hint { "You have confirmed with " (provider) " that it is you." }
+            p.hint { (t!("You have confirmed with {provider} that it is you.", provider)) }
         } @else if provider.is_empty() {
-            p.hint { "Your account has no password. Set one with " a href="/reset-password" { "a link by mail" } " first." }
+            p.hint {
+                (t!("Your account has no password. Set one with {link} first.",
+                    link = html! { a href="/reset-password" { (t!("a link by mail")) } }))
+            }
         } @else {
             p {
-                a.button.quiet href=(way_there("confirm", frame.here.as_str())) { "Confirm with " (provider) }
+                a.button.quiet href=(way_there("confirm", frame.here.as_str())) { (t!("Confirm with {provider}", provider)) }
             }
-            p.hint { "Your account has no password, so " (provider) " asks who you are first." }
+            p.hint { (t!("Your account has no password, so {provider} asks who you are first.", provider)) }
         }
     }
 }
 
 /// The page about the connection.
 fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
-    const HEADING: &str = "Sign-in service";
-    let provider = provider_name(frame);
+    let (heading, provider) = (t!("Sign-in service"), provider_name(frame));
     let content = html! {
-        h1 { (HEADING) }
+        h1 { (heading) }
         @if user.identity.is_some() {
-            p { "Your account is connected to " (provider) ". You log in with “Log in with " (provider) "”." }
+            p { (t!("Your account is connected to {provider}. You log in with “Log in with {provider}”.", provider)) }
             @if can_disconnect {
                 form.form method="post" action="/oidc/disconnect" {
                     (frame.signed_fields())
                     (frame.form_page())
-                    button.button.grave { "Disconnect" }
+                    button.button.grave { (t!("Disconnect")) }
                 }
-                p.hint { "After that, you log in without " (provider) ". You can connect your account again later." }
+                p.hint {
+                    (t!("After that, you log in without {provider}. You can connect your account again later.", provider))
+                }
             } @else if frame.rules.oidc.only {
-                p.hint { "This is the only way to log in here." }
+                p.hint { (t!("This is the only way to log in here.")) }
             } @else {
-                p.hint { "To disconnect, set a " a href=(ACCOUNT_SETTINGS) { "password" } " first." }
+                p.hint {
+                    (t!("To disconnect, set a {password} first.",
+                        password = html! { a href=(ACCOUNT_SETTINGS) { (t!("password")) } }))
+                }
             }
         } @else {
-            p { "Connect your account, and you can log in with " (provider) " instead of your password." }
-            p { a.button href=(way_there("connect", SIGN_IN_SERVICE_SETTINGS)) { "Connect to " (provider) } }
+            p { (t!("Connect your account, and you can log in with {provider} instead of your password.", provider)) }
+            p {
+                a.button href=(way_there("connect", SIGN_IN_SERVICE_SETTINGS)) { (t!("Connect to {provider}", provider)) }
+            }
         }
-        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+        p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page(HEADING, &content)
+    frame.page(heading, &content)
 }
 
 /// GET /settings/sign-in.
@@ -92,23 +102,29 @@ pub(super) async fn connect_page(
     let frame = Frame::of(app, visit, here).await?;
     let provider = provider_name(&frame);
     let known_as = Some(&*login.username).filter(|name| !name.is_empty()).or(login.email.as_deref());
+    let heading = t!("Connect your account");
     let content = html! {
-        h1 { "Connect your account" }
+        h1 { (heading) }
         @if let Some(viewer) = frame.viewer {
             p {
-                "At " (provider) ", you are "
-                @if let Some(name) = known_as { strong dir="auto" { (name) } } @else { "logged in" }
-                ". You can then log in here as " strong { (viewer.username) } " by logging in there."
+                @let username = html! { strong { (viewer.username) } };
+                @if let Some(name) = known_as {
+                    (t!("At {provider}, you are {name}. You can then log in here as {username} by logging in there.",
+                        provider, name = html! { strong dir="auto" { (name) } }, username))
+                } @else {
+                    (t!("At {provider}, you are logged in. You can then log in here as {username} by logging in there.",
+                        provider, username))
+                }
             }
             form.form method="post" action="/oidc/connect" {
                 (frame.signed_fields())
                 input type="hidden" name="ticket" value=(ticket);
-                button.button { "Connect " (viewer.username) }
+                button.button { (t!("Connect {username}", username = &viewer.username)) }
             }
         }
-        p { a.action href=(SIGN_IN_SERVICE_SETTINGS) { "Cancel" } }
+        p { a.action href=(SIGN_IN_SERVICE_SETTINGS) { (t!("Cancel")) } }
     };
-    Ok(frame.page("Connect your account", &content))
+    Ok(frame.page(heading, &content))
 }
 
 /// POST /oidc/connect: ticket, apisecret.

@@ -30,6 +30,7 @@ use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::{login, sessions};
 use tidings_domain::values::{FAILED_ADDRESSES, UserId};
+use tidings_language::{Message, m, n, t};
 
 /// Logs in, for both the form and the API.
 pub(crate) async fn begin(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {
@@ -57,13 +58,22 @@ fn tell_owner(app: &App, id: UserId) {
         };
         let brand = app.brand().await;
         let site = &brand.site;
-        let subject = format!("Failed logins to your account at {}", site.name);
+        let subject = t!("Failed logins to your account at {site}", site = &site.name).to_string();
         let body = format!(
-            "Hello {},\n\nsomeone is trying to guess the password of your account at {}: logins from \
-             {FAILED_ADDRESSES} different addresses failed within an hour.\n\nYour account is not locked, and you can log in as \
-             usual. If your password is short or you use it elsewhere, choose a new one:\n\n{}\n",
-            owner.username,
-            site.name,
+            "{}\n\n{}\n\n{}\n\n{}\n",
+            t!("Hello {username},", username = &owner.username),
+            n!(
+                FAILED_ADDRESSES,
+                "someone is trying to guess the password of your account at {site}: logins from {count} address \
+                 failed within an hour.",
+                "someone is trying to guess the password of your account at {site}: logins from {count} different \
+                 addresses failed within an hour.",
+                site = &site.name,
+            ),
+            t!(
+                "Your account is not locked, and you can log in as usual. If your password is short or you use it \
+                 elsewhere, choose a new one:"
+            ),
             site.link(ACCOUNT_SETTINGS)
         );
         if let Err(error) = mailer.send_notice(&owner.email, &subject, &body).await {
@@ -91,44 +101,50 @@ pub(crate) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage
 fn login_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage, failure: Option<&RequestError>) -> Markup {
     let has_provider = app.provider.is_known();
     let content = html! {
-        h1 { (HEADING) }
+        h1 { (HEADING.text()) }
         @if let Some(failure) = failure { p.alert role="alert" { (failure.message()) } }
-        (wanted.notice(HEADING))
-        @if frame.is_shut() { p { "Only members can read " (frame.site().name) "." } }
+        (wanted.notice(LoginReason::login))
+        @if frame.is_shut() { p { (t!("Only members can read {site}.", site = &frame.site().name)) } }
         @if has_provider {
-            p { a.button href=(wanted.provider_address()) { "Log in with " (provider_name(frame)) } }
+            p {
+                a.button href=(wanted.provider_address()) {
+                    (t!("Log in with {provider}", provider = provider_name(frame)))
+                }
+            }
         }
         @if frame.rules.oidc.only {
             @if !has_provider {
-                p.notice { "The sign-in service can't be reached at the moment. Try again in a few minutes." }
+                p.notice { (t!("The sign-in service can't be reached at the moment. Try again in a few minutes.")) }
             }
         } @else {
-            @if has_provider { h2 { "Or with a password" } }
+            @if has_provider { h2 { (t!("Or with a password")) } }
             (password_form(app, wanted))
         }
     };
-    frame.page(HEADING, &content)
+    frame.page(HEADING.text(), &content)
 }
 
-const HEADING: &str = "Log in";
+static HEADING: &Message = m!("Log in");
 
 /// The ways to log in that need nobody else.
 fn password_form(app: &App, wanted: &WantedPage) -> Markup {
-    let username = Field::new("username", "Username").with("autocomplete", "username").required().exact();
-    let password = Field::new("password", "Password").with("autocomplete", "current-password").required();
+    let username = Field::new("username", t!("Username")).with("autocomplete", "username").required().exact();
+    let password = Field::new("password", t!("Password")).with("autocomplete", "current-password").required();
     html! {
         form.form.narrow method="post" action="/login" {
             (wanted.fields())
             (username.input())
             (password.password())
-            button.button { (HEADING) }
+            button.button { (HEADING.text()) }
         }
         // Passkeys may not work at the address of the site.
         @if has_passkeys(app) {
-            p { a href=(wanted.passkey_address()) { "Log in with a passkey" } }
+            p { a href=(wanted.passkey_address()) { (t!("Log in with a passkey")) } }
         }
-        p { "New here? " a href=(wanted.register_address()) { "Sign up" } }
-        p { a href="/reset-password" { "Forgot your password?" } }
+        p {
+            (t!("New here? {sign_up}", sign_up = html! { a href=(wanted.register_address()) { (t!("Sign up")) } }))
+        }
+        p { a href="/reset-password" { (t!("Forgot your password?")) } }
     }
 }
 
@@ -148,9 +164,9 @@ impl FromFields for WantedPage {
 }
 
 impl WantedPage {
-    /// The action for which the visitor has to log in or sign up.
-    pub fn notice(&self, heading: &str) -> Markup {
-        html! { @if let Some(reason) = self.reason { p.notice { (heading) " to " (reason.wish()) "." } } }
+    /// The action for which the visitor has to log in or sign up, in a sentence.
+    pub fn notice(&self, sentence: fn(LoginReason) -> &'static str) -> Markup {
+        html! { @if let Some(reason) = self.reason { p.notice { (sentence(reason)) } } }
     }
 
     /// The hidden fields with which a form remembers it.
@@ -246,22 +262,23 @@ pub fn enter(app: &App, session: &Session, next: &str) -> Response {
 /// GET /logout: a button; a link alone logs nobody out.
 pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
+    let heading = t!("Log out");
     let content = html! {
-        h1 { "Log out" }
+        h1 { (heading) }
         @if frame.viewer.is_some() {
             p {
-                "This logs you out of this browser. In your settings you can "
-                a href="/settings/sessions" { "end other sessions" } "."
+                (t!("This logs you out of this browser. In your settings you can {end}.",
+                    end = html! { a href="/settings/sessions" { (t!("end other sessions")) } }))
             }
             form.form method="post" action="/logout" {
                 (frame.signed_fields())
-                button.button { "Log out" }
+                button.button { (heading) }
             }
         } @else {
-            p { "You are not logged in." }
+            p { (t!("You are not logged in.")) }
         }
     };
-    Ok(frame.page("Log out", &content))
+    Ok(frame.page(heading, &content))
 }
 
 /// POST /logout: apisecret.
@@ -308,7 +325,7 @@ mod tests {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
         assert_eq!(wanted.register_address(), "/register?next=%2Fnews%2F1&reason=vote");
         assert_eq!(wanted.passkey_address(), "/login/passkey?next=%2Fnews%2F1&reason=vote");
-        assert!(wanted.notice("Log in").into_string().contains("Log in to vote."));
+        assert!(wanted.notice(LoginReason::login).into_string().contains("Log in to vote."));
         let fields = wanted.fields().into_string();
         assert!(
             fields.contains(r#"name="next" value="/news/1""#) && fields.contains(r#"value="vote""#),

@@ -10,6 +10,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 use tidings_domain::accounts::login_link;
 use tidings_domain::accounts::session_store::Device;
+use tidings_language::t;
 
 /// The path of a link.
 pub fn login_link_path(token: &str) -> String {
@@ -21,17 +22,17 @@ pub async fn form(
     PathOf(token): PathOf<String>,
     Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
-    const HEADING: &str = "Log in";
+    let heading = t!("Log in");
     let user = login_link::owner(&app.site, app.now(), &token).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (HEADING) }
+        h1 { (heading) }
         form.form method="post" action=(login_link_path(&token)) {
-            button.button { "Log in as " (user.username) }
+            button.button { (t!("Log in as {username}", username = &user.username)) }
         }
-        p.hint { "This link works once." }
+        p.hint { (t!("This link works once.")) }
     };
-    Ok(frame.page(HEADING, &content))
+    Ok(frame.page(heading, &content))
 }
 
 /// POST /login/link/:token.

@@ -18,65 +18,66 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
+use tidings_language::{Phrase, t};
 
 /// The page of sessions.
 fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
+    let heading = t!("Sessions");
     let content = html! {
-        h1 { "Sessions" }
+        h1 { (heading) }
         p {
-            "You are logged in with these browsers and programs. End any session you don't recognise or need."
+            (t!("You are logged in with these browsers and programs. End any session you don't recognise or need."))
         }
         ul.people { @for session in sessions { li.session { (session_item(frame, session)) } } }
         @if sessions.iter().any(|session| !session.current) {
             form.form method="post" action="/settings/sessions" {
                 (frame.signed_fields())
                 input type="hidden" name="session" value="others";
-                button.button.grave { "End all other sessions" }
+                button.button.grave { (t!("End all other sessions")) }
             }
         }
-        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+        p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page("Sessions", &content)
+    frame.page(heading, &content)
 }
 
 fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
     let is_earlier = session.since.is_none();
-    let name = if is_earlier { "An earlier session".to_owned() } else { agent_name(&session.agent) };
+    let name = if is_earlier { t!("An earlier session").to_owned() } else { agent_name(&session.agent) };
     html! {
         div {
             strong title=[(!session.agent.is_empty()).then_some(&session.agent)] { (name) }
-            @if session.current { " (this one)" }
+            @if session.current { " " (t!("(this one)")) }
             p.hint {
                 @if is_earlier {
-                    "From before sessions were listed, or from Lamer News on the same store. All browsers \
-                     that logged in at that time share it."
+                    (t!("From before sessions were listed, or from Lamer News on the same store. All browsers \
+                         that logged in at that time share it."))
                 }
-                @if let Some(since) = session.since { "Logged in " (age(frame, since)) }
-                @if let Some(how) = how(session.method) { " with " (how) }
-                @if let Some(seen) = session.last_seen { ", last seen " (age(frame, seen)) }
-                @if !session.address.is_empty() { ", from " (session.address) }
+                @if let Some(since) = session.since { (logged_in(age(frame, since), session.method)) }
+                @if let Some(seen) = session.last_seen { ", " (t!("last seen {time}", time = age(frame, seen))) }
+                @if !session.address.is_empty() { ", " (t!("from {address}", address = &session.address)) }
             }
         }
         @if !session.current {
             form method="post" action="/settings/sessions" {
                 (frame.signed_fields())
                 input type="hidden" name="session" value=(session.id);
-                button.button.small.quiet { "End" span.hidden { " the session: " (name) } }
+                button.button.small.quiet { (t!("verb" => "End")) span.hidden { " " (t!("the session: {name}", name = &name)) } }
             }
         }
     }
 }
 
-/// How somebody logged in, unless it was with the password alone.
-const fn how(method: LoginMethod) -> Option<&'static str> {
+/// When somebody logged in, and how, unless it was with the password alone.
+fn logged_in(time: Markup, method: LoginMethod) -> Phrase<'static> {
     match method {
-        LoginMethod::Password => None,
-        LoginMethod::Totp => Some("a code"),
-        LoginMethod::RecoveryCode => Some("a recovery code"),
-        LoginMethod::PasswordAndPasskey => Some("a passkey as the second step"),
-        LoginMethod::Passkey => Some("a passkey"),
-        LoginMethod::Provider => Some("the sign-in service"),
-        LoginMethod::Link => Some("a link from the operator"),
+        LoginMethod::Password => t!("Logged in {time}", time),
+        LoginMethod::Totp => t!("Logged in {time} with a code", time),
+        LoginMethod::RecoveryCode => t!("Logged in {time} with a recovery code", time),
+        LoginMethod::PasswordAndPasskey => t!("Logged in {time} with a passkey as the second step", time),
+        LoginMethod::Passkey => t!("Logged in {time} with a passkey", time),
+        LoginMethod::Provider => t!("Logged in {time} with the sign-in service", time),
+        LoginMethod::Link => t!("Logged in {time} with a link from the operator", time),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Passkeys in the settings: adding and removing them. Both need the password; adding also needs
 //! the script, because only scripts can talk to an authenticator.
 
-use super::second_factors::{BACK, password_field, recovery_codes_page};
+use super::second_factors::{back, password_field, recovery_codes_page};
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
@@ -20,6 +20,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::MAX_PASSKEY_NAME;
+use tidings_language::t;
 
 /// A form that is sent with a passkey. The script shows it; without the script there is a line
 /// that says so.
@@ -40,7 +41,7 @@ impl PasskeyForm<'_> {
     pub(super) fn render(&self, hidden_fields: &Markup) -> Markup {
         html! {
             p.hint data-no-passkeys {
-                "Passkeys need JavaScript, a recent browser and a secure connection (HTTPS)."
+                (t!("Passkeys need JavaScript, a recent browser and a secure connection (HTTPS)."))
             }
             form.form.narrow method="post" action=(self.action) hidden data-passkey=(if self.creates { "create" } else { "get" })
                 data-options=[self.options] data-start[self.starts]
@@ -57,18 +58,18 @@ impl PasskeyForm<'_> {
 /// The second step: the browser makes the passkey.
 fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
     let action = "/settings/two-factor/passkeys/confirm";
-    let button = "Create the passkey";
+    let (heading, button) = (t!("Add a passkey"), t!("Create the passkey"));
     let form = PasskeyForm { creates: true, action, options: Some(options), button, starts: false };
     let content = html! {
-        h1 { "Add a passkey" }
-        p.prose { "Your browser will now ask where to save the passkey \u{201c}" (name) "\u{201d}." }
+        h1 { (heading) }
+        p.prose { (t!("Your browser will now ask where to save the passkey “{name}”.", name)) }
         (form.render(&html! {
             (frame.signed_fields())
             input type="hidden" name="name" value=(name);
         }))
-        p { a.action href="/settings/two-factor" { "Cancel" } }
+        p { a.action href="/settings/two-factor" { (t!("Cancel")) } }
     };
-    frame.page("Add a passkey", &content)
+    frame.page(heading, &content)
 }
 
 /// The address of the first step: a name, and the password.
@@ -81,11 +82,11 @@ pub async fn add_form(
 ) -> Result<Markup, RequestError> {
     let name = again.as_ref().map_or("", |again| again.fields.text("name"));
     let most = MAX_PASSKEY_NAME.to_string();
-    let hint = html! { "A name you’ll recognise, such as \u{201c}My phone\u{201d}." };
-    let name = Field::new("name", "Name").value(name).hint(hint).with("maxlength", &most).required();
+    let hint = html! { (t!("A name you’ll recognise, such as “My phone”.")) };
+    let name = Field::new("name", t!("Name")).value(name).hint(hint).with("maxlength", &most).required();
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let fields = html! { (name.input()) (password_field(&frame)) button.button { "Continue" } };
-    Ok(page_with_form(&frame, ("Add a passkey", &html! {}), (PASSKEYS, &fields), BACK))
+    let fields = html! { (name.input()) (password_field(&frame)) button.button { (t!("Continue")) } };
+    Ok(page_with_form(&frame, (t!("Add a passkey"), &html! {}), (PASSKEYS, &fields), back()))
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
@@ -100,7 +101,7 @@ pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Re
         return Ok(changed(&app, &form.user).await?.into_response());
     };
     let frame = Frame::for_user(&app, &here, &form.user);
-    Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response())
+    Ok(recovery_codes_page(&frame, t!("Your recovery codes"), &codes).into_response())
 }
 
 /// Redirects to the overview, which says that it is done.
@@ -123,18 +124,23 @@ pub async fn remove_form(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let about = html! {
         p.prose {
-            "The passkey \u{201c}" (passkey.name) "\u{201d} will no longer log you in. Remove it from your \
-             device too, or your device will keep offering it."
+            (t!("The passkey “{name}” will no longer log you in. Remove it from your device too, or your device will \
+                 keep offering it.", name = &passkey.name))
         }
     };
     let fields = html! {
         (frame.form_page())
         input type="hidden" name="passkey" value=(passkey.id);
         (password_field(&frame))
-        button.button.grave { "Remove the passkey" }
+        button.button.grave { (t!("Remove the passkey")) }
     };
     let form = ("/settings/two-factor/passkeys/remove", &fields);
-    Ok(page_with_form(&frame, ("Remove a passkey", &about), form, ("/settings/two-factor", "Keep it")))
+    Ok(page_with_form(
+        &frame,
+        (t!("Remove a passkey"), &about),
+        form,
+        ("/settings/two-factor", t!("Keep it")),
+    ))
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.

@@ -18,45 +18,51 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
 use tidings_domain::values::RECOVERY_CODES;
+use tidings_language::{Message, m, t};
 
 /// The overview. `has_passkeys` says whether passkeys work at the address of the site.
 fn overview(frame: &Frame<'_>, state: &TwoFactorState, has_passkeys: bool) -> Markup {
+    let heading = t!("Two-step login");
     let content = html! {
-        h1 { "Two-step login" }
+        h1 { (heading) }
         p.prose {
-            "With a second step, your password alone is not enough to log in. Set up an app on your phone"
-            @if has_passkeys { ", or a passkey" } "."
+            @if has_passkeys {
+                (t!("With a second step, your password alone is not enough to log in. Set up an app on your phone, or a \
+                     passkey."))
+            } @else {
+                (t!("With a second step, your password alone is not enough to log in. Set up an app on your phone."))
+            }
         }
-        h2 { "Authenticator app" }
+        h2 { (t!("Authenticator app")) }
         @if state.factors.totp {
-            p { "Your app shows the code that you need to log in." }
-            p { a.action href="/settings/two-factor/app" { "Remove the authenticator app" } }
+            p { (t!("Your app shows the code that you need to log in.")) }
+            p { a.action href="/settings/two-factor/app" { (t!("Remove the authenticator app")) } }
         } @else {
-            p { "An app on your phone shows a new code every 30 seconds. You need one to log in." }
-            p { a.action href="/settings/two-factor/app" { "Set up an authenticator app" } }
+            p { (t!("An app on your phone shows a new code every 30 seconds. You need one to log in.")) }
+            p { a.action href="/settings/two-factor/app" { (SET_UP.text()) } }
         }
         @if has_passkeys || !state.passkeys.is_empty() {
-            h2 { "Passkeys" }
+            h2 { (t!("Passkeys")) }
             p {
-                "Your phone, your computer or a security key proves that it is you. \
-                 A passkey can also replace your password."
+                (t!("Your phone, your computer or a security key proves that it is you. \
+                     A passkey can also replace your password."))
             }
             @if !state.passkeys.is_empty() {
                 ul.people { @for passkey in &state.passkeys { li.session { (passkey_item(frame, passkey)) } } }
             }
-            @if has_passkeys { p { a.action href="/settings/two-factor/passkeys" { "Add a passkey" } } }
+            @if has_passkeys { p { a.action href="/settings/two-factor/passkeys" { (t!("Add a passkey")) } } }
         }
         @if state.factors.any() {
-            h2 { "Recovery codes" }
+            h2 { (t!("Recovery codes")) }
             p {
-                "Each code logs you in once if you lose your phone. You have " (state.recovery_codes) " of "
-                (RECOVERY_CODES) " left."
+                (t!("Each code logs you in once if you lose your phone. You have {left} of {all} left.",
+                    left = state.recovery_codes, all = RECOVERY_CODES))
             }
-            p { a.action href="/settings/two-factor/codes" { "Make new recovery codes" } }
+            p { a.action href="/settings/two-factor/codes" { (t!("Make new recovery codes")) } }
         }
-        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+        p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page("Two-step login", &content)
+    frame.page(heading, &content)
 }
 
 fn passkey_item(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
@@ -64,15 +70,15 @@ fn passkey_item(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
         div {
             strong { (passkey.name) }
             p.hint {
-                "Added " (age(frame, passkey.since))
+                @let added = age(frame, passkey.since);
                 @match passkey.used {
-                    Some(used) => { ", last used " (age(frame, used)) }
-                    None => { ", not used yet" }
+                    Some(used) => (t!("Added {added}, last used {used}", added, used = age(frame, used))),
+                    None => (t!("Added {added}, not used yet", added)),
                 }
             }
         }
         a.button.small.quiet href={ "/settings/two-factor/passkeys/remove?passkey=" (passkey.id) } {
-            "Remove" span.hidden { " the passkey " (passkey.name) }
+            (t!("passkey" => "Remove")) span.hidden { " " (t!("the passkey {name}", name = &passkey.name)) }
         }
     }
 }
@@ -88,7 +94,8 @@ pub(crate) fn whose_password(frame: &Frame<'_>) -> Markup {
 
 /// A field for the user's password.
 pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
-    let password = Field::new("current_password", "Your password").with("autocomplete", "current-password");
+    let password =
+        Field::new("current_password", t!("Your password")).with("autocomplete", "current-password");
     html! { (whose_password(frame)) (proof(frame, password.required())) }
 }
 
@@ -102,10 +109,10 @@ pub(crate) fn code_field(label: &str, hint: Markup) -> Markup {
 pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[String]) -> Markup {
     let content = html! {
         h1 { (heading) }
-        p.notice role="status" { "Done. Keep these recovery codes in a safe place: they won't be shown again." }
-        p.prose { "Each code logs you in once, together with your password, if you lose your phone or key." }
+        p.notice role="status" { (t!("Done. Keep these recovery codes in a safe place: they won't be shown again.")) }
+        p.prose { (t!("Each code logs you in once, together with your password, if you lose your phone or key.")) }
         ol.codes { @for code in codes { li { code { (code) } } } }
-        p { a.action href="/settings/two-factor" { "I have saved them" } }
+        p { a.action href="/settings/two-factor" { (t!("I have saved them")) } }
     };
     frame.page(heading, &content)
 }
@@ -118,30 +125,34 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
 }
 
 /// The way back to the overview.
-pub(super) const BACK: (&str, &str) = ("/settings/two-factor", "Back to two-step login");
+pub(super) fn back() -> (&'static str, &'static str) {
+    ("/settings/two-factor", t!("Back to two-step login"))
+}
 
 /// The page that sets up an authenticator app, or removes it.
 fn app_page(frame: &Frame<'_>, has_app: bool) -> Markup {
     if has_app {
         let about =
-            html! { p.prose { "Without it, and without a passkey, your password alone logs you in." } };
+            html! { p.prose { (t!("Without it, and without a passkey, your password alone logs you in.")) } };
         let fields = html! {
             (frame.form_page())
             (password_field(frame))
-            (code_field("Code", html! { "From the app, or a recovery code." }))
-            button.button.grave { "Remove the app" }
+            (code_field(t!("code to type" => "Code"), html! { (t!("From the app, or a recovery code.")) }))
+            button.button.grave { (t!("Remove the app")) }
         };
         let form = ("/settings/two-factor/app/remove", &fields);
-        return page_with_form(frame, ("Remove the authenticator app", &about), form, BACK);
+        return page_with_form(frame, (t!("Remove the authenticator app"), &about), form, back());
     }
     let about = html! {
-        p.prose { "You need an authenticator app on your phone, such as Aegis, 2FAS or Google Authenticator." }
+        p.prose {
+            (t!("You need an authenticator app on your phone, such as Aegis, 2FAS or Google Authenticator."))
+        }
     };
-    let fields = html! { (password_field(frame)) button.button { "Continue" } };
-    page_with_form(frame, (SET_UP, &about), ("/settings/two-factor/app", &fields), BACK)
+    let fields = html! { (password_field(frame)) button.button { (t!("Continue")) } };
+    page_with_form(frame, (SET_UP.text(), &about), ("/settings/two-factor/app", &fields), back())
 }
 
-const SET_UP: &str = "Set up an authenticator app";
+static SET_UP: &Message = m!("Set up an authenticator app");
 
 /// The page with the secret of a new app.
 fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
@@ -150,17 +161,19 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
         .filter_map(|at| new.secret.get(at..new.secret.len().min(at + 4)))
         .collect();
     let about = html! {
-        p.prose { "Scan this with your app." }
-        @if let Some(picture) = qr_code(&new.uri, "QR code for your authenticator app") { div.qr { (picture) } }
-        p.prose { "Or open " a href=(new.uri) { "your app on this device" } ", or type this key into it:" }
+        p.prose { (t!("Scan this with your app.")) }
+        @if let Some(picture) = qr_code(&new.uri, t!("QR code for your authenticator app")) { div.qr { (picture) } }
+        p.prose {
+            (t!("Or open {app}, or type this key into it:", app = html! { a href=(new.uri) { (t!("your app on this device")) } }))
+        }
         p { code.totp-key { (groups.join(" ")) } }
     };
     let fields = html! {
-        (code_field("Code", html! { "The six digits that the app shows now." }))
-        button.button { "Turn on" }
+        (code_field(t!("code to type" => "Code"), html! { (t!("The six digits that the app shows now.")) }))
+        button.button { (t!("Turn on")) }
     };
     let form = ("/settings/two-factor/app/confirm", &fields);
-    page_with_form(frame, (SET_UP, &about), form, ("/settings/two-factor", "Cancel"))
+    page_with_form(frame, (SET_UP.text(), &about), form, ("/settings/two-factor", t!("Cancel")))
 }
 
 /// GET /settings/two-factor/app.
@@ -187,7 +200,7 @@ pub async fn confirm_form(Page { app, mut visit, user, here }: Page<Member>) -> 
 pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
     let codes = two_factor::confirm_totp(&app, &form).await?;
     let frame = Frame::for_user(&app, &here, &form.user);
-    Ok(recovery_codes_page(&frame, "Your recovery codes", &codes))
+    Ok(recovery_codes_page(&frame, t!("Your recovery codes"), &codes))
 }
 
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
@@ -199,18 +212,18 @@ pub async fn remove_app(app: App, form: SignedFields) -> Result<Redirect, Reques
 /// GET /settings/two-factor/codes.
 pub async fn codes_form(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let about = html! { p.prose { "Your current recovery codes will stop working." } };
-    let fields = html! { (password_field(&frame)) button.button { "Make new codes" } };
+    let about = html! { p.prose { (t!("Your current recovery codes will stop working.")) } };
+    let fields = html! { (password_field(&frame)) button.button { (t!("Make new codes")) } };
     let form = ("/settings/two-factor/codes", &fields);
-    let instead = ("/settings/two-factor", "Keep the current ones");
-    Ok(page_with_form(&frame, ("Make new recovery codes", &about), form, instead))
+    let instead = ("/settings/two-factor", t!("Keep the current ones"));
+    Ok(page_with_form(&frame, (t!("Make new recovery codes"), &about), form, instead))
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
 pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
     let codes = two_factor::renew_recovery_codes(&app, &form).await?;
     let frame = Frame::for_user(&app, &here, &form.user);
-    Ok(recovery_codes_page(&frame, "Your new recovery codes", &codes))
+    Ok(recovery_codes_page(&frame, t!("Your new recovery codes"), &codes))
 }
 
 #[cfg(test)]

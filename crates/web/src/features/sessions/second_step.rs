@@ -19,8 +19,7 @@ use tidings_domain::accounts::log_in::{self, SecondStep};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::two_factor::{Answer, passkeys};
 use tidings_domain::{Error, Refusal};
-
-const HEADING: &str = "Log in: second step";
+use tidings_language::t;
 
 /// The page that asks for the second factor.
 pub(super) async fn second_step_page(
@@ -38,32 +37,34 @@ pub(super) async fn second_step_page(
         (wanted.fields())
     };
     let (label, hint) = if step.factors.totp {
-        ("Code", "The six digits that your authenticator app shows, or a recovery code.")
+        (
+            t!("code to type" => "Code"),
+            t!("The six digits that your authenticator app shows, or a recovery code."),
+        )
     } else {
-        ("Recovery code", "One of the codes you saved when you added your passkey.")
+        (t!("Recovery code"), t!("One of the codes you saved when you added your passkey."))
     };
+    let heading = t!("Log in: second step");
     let content = html! {
-        h1 { (HEADING) }
+        h1 { (heading) }
         @if let Some(options) = &options {
             (PasskeyForm {
                 creates: false,
                 action: "/login/code",
                 options: Some(options),
-                button: "Use your passkey",
+                button: t!("Use your passkey"),
                 starts: false,
             }.render(&hidden_fields))
-            h2 { "Or with a code" }
+            h2 { (t!("Or with a code")) }
         }
         form.form.narrow method="post" action="/login/code" {
             (hidden_fields)
             (code_field(label, html! { (hint) }))
-            button.button { "Log in" }
+            button.button { (t!("Log in")) }
         }
-        p.hint {
-            "Lost your phone, your key and your recovery codes? Ask the site's administrator."
-        }
+        p.hint { (t!("Lost your phone, your key and your recovery codes? Ask the site's administrator.")) }
     };
-    Ok(Frame::anonymous(app, here).await.page(HEADING, &content))
+    Ok(Frame::anonymous(app, here).await.page(heading, &content))
 }
 
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
@@ -124,15 +125,16 @@ pub async fn passkey_form(
         creates: false,
         action: "/login/passkey",
         options: None,
-        button: "Use your passkey",
+        button: t!("Use your passkey"),
         starts: again.is_none(),
     };
+    let heading = t!("Log in with a passkey");
     let content = html! {
-        h1 { "Log in with a passkey" }
+        h1 { (heading) }
         (form.render(&html! { (wanted.fields()) (frame.form_page()) }))
-        p { a.action href=(wanted.login_address()) { "Log in with your password" } }
+        p { a.action href=(wanted.login_address()) { (t!("Log in with your password")) } }
     };
-    Ok(frame.page("Log in with a passkey", &content))
+    Ok(frame.page(heading, &content))
 }
 
 /// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.

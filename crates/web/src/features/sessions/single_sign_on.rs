@@ -22,6 +22,7 @@ use tidings_domain::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
 use tidings_domain::values::{ProviderIdentity, UserId};
+use tidings_language::m;
 
 /// The longest address that somebody goes back to afterwards: it is in the address of the provider.
 const MOST_NEXT_BYTES: usize = 512;
@@ -47,7 +48,7 @@ pub async fn begin(
         "" => Errand::LogIn,
         "connect" => Errand::Connect(viewer(&mut visit).await?),
         "confirm" => Errand::Confirm(viewer(&mut visit).await?),
-        _ => return Err(RequestError::field("errand", "it must be connect or confirm")),
+        _ => return Err(RequestError::field("errand", m!("it must be connect or confirm"))),
     };
     let next = wanted.next.as_str();
     let is_kept = next.len() <= MOST_NEXT_BYTES && without_secret(next).is_none();

@@ -23,6 +23,7 @@ use tidings_domain::sites::{
 };
 use tidings_domain::values::day::written;
 use tidings_domain::values::{Day, HashPrefix, Hostname, VoterId};
+use tidings_language::m;
 
 answer! {
     /// A voter's own votes.
@@ -183,8 +184,8 @@ pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
 ) -> Result<Json<LeaderboardResponse>, RequestError> {
-    let board: Board = parse(&list, "list", "it must be best, worst, controversial or voted")?;
-    let span: Span = parse(&span, "span", "it must be day, week, month or all")?;
+    let board: Board = parse(&list, "list", m!("it must be best, worst, controversial or voted"))?;
+    let span: Span = parse(&span, "span", m!("it must be day, week, month or all"))?;
     Ok(Json(sites::leaderboard(&mut visit, board, span).await?.into()))
 }
 
@@ -194,7 +195,7 @@ pub async fn prefix(
     PathOf(prefix): PathOf<String>,
     headers: HeaderMap,
 ) -> Result<Response, RequestError> {
-    let prefix: HashPrefix = parse(&prefix, "hex", "it must be 4 to 8 hexadecimal digits")?;
+    let prefix: HashPrefix = parse(&prefix, "hex", m!("it must be 4 to 8 hexadecimal digits"))?;
     // The same for everyone, so the session is not read.
     let mut visit = app.visitor();
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
@@ -239,10 +240,10 @@ pub async fn top_voters(
     PathOf(date): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
 ) -> Result<Json<TopVotersResponse>, RequestError> {
-    let day: Day = parse(&date, "date", "it must be a date like 2023-02-02")?;
+    let day: Day = parse(&date, "date", m!("it must be a date like 2023-02-02"))?;
     Ok(Json(sites::top_voters(&app.site, &user, day).await?.into()))
 }
 
 fn voter_id(text: &str) -> Result<VoterId, RequestError> {
-    parse(text, "user_id", "it must be a UUID")
+    parse(text, "user_id", m!("it must be a UUID"))
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tidings_domain::sites::{SettingsChange, Verdict};
 use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::{Hostname, MAX_DAILY_VOTES, MAX_HISTORY_DAYS, MAX_LINKS, Timestamp, VoterId};
+use tidings_language::m;
 
 form! {
     /// A vote on a site.
@@ -22,7 +23,7 @@ form! {
 }
 
 /// The error for an invalid vote.
-pub const WRONG_VOTE: RequestError = RequestError::field("vote", "it must be 1, -1 or 0");
+pub const WRONG_VOTE: RequestError = RequestError::field("vote", m!("it must be 1, -1 or 0"));
 
 /// A vote on a site from its number; 0 takes an earlier one back.
 ///
@@ -54,7 +55,7 @@ impl OwnVotesQuestion {
     /// # Errors
     /// A failure that names the member that is missing or wrong.
     pub fn from_json(body: &Value) -> Result<Self, RequestError> {
-        const LINKS: RequestError = RequestError::field("links", "it must be an array of 1 to 100 hosts");
+        const LINKS: RequestError = RequestError::field("links", m!("it must be an array of 1 to 100 hosts"));
         let user_id = json::voter(body, "user_id")?;
         let links = json::member(body, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
@@ -75,7 +76,7 @@ form! {
 
 fn days(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
     let days = |text: &str| text.parse().ok().filter(|days| (1..=MAX_HISTORY_DAYS).contains(days));
-    let days = optional(checked("it must be a whole number from 1 to 365", days))(fields, name)?;
+    let days = optional(checked(m!("it must be a whole number from 1 to 365"), days))(fields, name)?;
     Ok(days.unwrap_or(SITE_DAYS))
 }
 
@@ -92,14 +93,14 @@ form! {
 /// The time in a field; `None` if the field is missing or empty.
 fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, RequestError> {
     let moment = |text: &str| parse_moment(text).ok();
-    filled(checked("it must be a time like 2023-02-02T09:36:03Z", moment))(fields, name)
+    filled(checked(m!("it must be a time like 2023-02-02T09:36:03Z"), moment))(fields, name)
 }
 
 form! {
     /// A voter to ban or unban.
     pub struct VoterForm {
         /// The voter.
-        pub user_id: VoterId = parsed("it must be a UUID"), values::Uuid;
+        pub user_id: VoterId = parsed(m!("it must be a UUID")), values::Uuid;
     }
 }
 
@@ -107,9 +108,9 @@ form! {
     /// New settings for votes on sites. Missing fields keep their values.
     pub struct VotingSettingsForm {
         /// Whether voting on sites is disabled.
-        pub voting_is_disabled: Option<bool> = optional(checked("it must be 1 or 0", is_on)), values::Switch, required = false;
+        pub voting_is_disabled: Option<bool> = optional(checked(m!("it must be 1 or 0"), is_on)), values::Switch, required = false;
         /// How many sites a voter may vote on for the first time in a day.
-        pub maximum_votes_per_user_per_day: Option<u64> = optional(checked("it must be a whole number from 0 to 1000000", most)), values::DailyVotes, required = false;
+        pub maximum_votes_per_user_per_day: Option<u64> = optional(checked(m!("it must be a whole number from 0 to 1000000"), most)), values::DailyVotes, required = false;
     }
 }
 

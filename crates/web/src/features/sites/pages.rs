@@ -29,25 +29,25 @@ use tidings_domain::news::{lists, site_page};
 use tidings_domain::sites::{
     self, Board, CastVote, Score, Shortage, SiteLine, SiteVote, Span, Verdict, VoteTotals,
 };
-use tidings_domain::values::words::{counted, grouped, grouped_signed};
 use tidings_domain::values::{Hostname, HostnameError, NewsUrl, SITE_NEWS, SITE_SCORE_ACCOUNTS};
+use tidings_language::{Message, Phrase, m, n, numbers, t};
 
 /// The title of a list of sites, and its name among others.
-const fn board_names(board: Board) -> (&'static str, &'static str) {
+fn board_names(board: Board) -> (&'static str, &'static str) {
     match board {
-        Board::Best => ("Best sites", "Best"),
-        Board::Worst => ("Worst sites", "Worst"),
-        Board::Controversial => ("Controversial sites", "Controversial"),
-        Board::Voted => ("Most voted sites", "Most voted"),
+        Board::Best => (t!("Best sites"), t!("sites" => "Best")),
+        Board::Worst => (t!("Worst sites"), t!("sites" => "Worst")),
+        Board::Controversial => (t!("Controversial sites"), t!("sites" => "Controversial")),
+        Board::Voted => (t!("Most voted sites"), t!("sites" => "Most voted")),
     }
 }
 
-const fn span_name(span: Span) -> &'static str {
+fn span_name(span: Span) -> &'static str {
     match span {
-        Span::Day => "Today",
-        Span::Week => "7 days",
-        Span::Month => "30 days",
-        Span::All => "All time",
+        Span::Day => t!("Today"),
+        Span::Week => t!("7 days"),
+        Span::Month => t!("30 days"),
+        Span::All => t!("All time"),
     }
 }
 
@@ -58,7 +58,7 @@ fn board_page(frame: &Frame<'_>, (board, span): (Board, Span), lines: &[SiteLine
         h1 { (title) }
         (tabs((board, span)))
         @if lines.is_empty() {
-            p.empty { "No sites yet. " a href="#host" { "Look one up and vote" } "." }
+            p.empty { (t!("No sites yet. {link}.", link = html! { a href="#host" { (t!("Look one up and vote")) } })) }
         } @else {
             (list(lines))
         }
@@ -70,7 +70,7 @@ fn board_page(frame: &Frame<'_>, (board, span): (Board, Span), lines: &[SiteLine
 fn tabs(shown: (Board, Span)) -> Markup {
     let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
     html! {
-        nav.tabs aria-label="Lists" {
+        nav.tabs aria-label=(t!("Lists")) {
             ul {
                 @for board in Board::iter() {
                     (tab(&address(board, shown.1), board_names(board).1, board == shown.0))
@@ -103,12 +103,12 @@ fn list(lines: &[SiteLine]) -> Markup {
     }
 }
 fn search() -> Markup {
-    let host = Field::new("host", "Look up a site").with("placeholder", "example.com");
+    let host = Field::new("host", t!("Look up a site")).with("placeholder", "example.com");
     let host = host.with("inputmode", "url").with("autocomplete", "off").required().exact();
     html! {
         form.form.narrow action="/sites" {
             (host.input())
-            button.button { "Look up" }
+            button.button { (t!("Look up")) }
         }
     }
 }
@@ -160,18 +160,18 @@ fn vote_form(frame: &Frame<'_>, host: &Hostname, mine: Option<CastVote>) -> Mark
     let pressed = |verdict| if mine == Some(verdict) { "true" } else { "false" };
     html! {
         @if frame.viewer.is_some() {
-            form.verdict method="post" action="/votesite" aria-label={ "Your vote on " (host) } {
+            form.verdict method="post" action="/votesite" aria-label=(t!("Your vote on {host}", host = host.as_str())) {
                 input type="hidden" name="link" value=(host);
                 (frame.signed_fields())
                 input type="hidden" name="next" value=(frame.way_back);
-                button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
-                button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
+                button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { (t!("Good site")) }
+                button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { (t!("Bad site")) }
                 @if mine.is_some() {
-                    button.button.plain name="vote" value="0" { "Take back my vote" }
+                    button.button.plain name="vote" value="0" { (t!("Take back my vote")) }
                 }
             }
         } @else {
-            p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
+            p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { (t!("Log in to vote on this site")) } }
         }
     }
 }
@@ -180,35 +180,37 @@ fn vote_form(frame: &Frame<'_>, host: &Hostname, mine: Option<CastVote>) -> Mark
 fn facts(totals: VoteTotals) -> Markup {
     html! {
         dl.facts {
-            div { dt { "good votes" } dd { (number(totals.good())) } }
-            div { dt { "bad votes" } dd { (number(totals.bad())) } }
-            div { dt { "sum" } dd { (signed(totals.sum)) } }
-            div { dt { "votes" } dd { (number(totals.count)) } }
+            div { dt { (t!("good votes")) } dd { (number(totals.good())) } }
+            div { dt { (t!("bad votes")) } dd { (number(totals.bad())) } }
+            div { dt { (t!("sum")) } dd { (signed(totals.sum)) } }
+            div { dt { (t!("votes")) } dd { (number(totals.count)) } }
         }
     }
 }
 
 /// A sum with its sign.
 fn signed(sum: i64) -> String {
-    if sum > 0 { format!("+{}", grouped_signed(sum)) } else { grouped_signed(sum) }
+    format!("{}{}", if sum > 0 { "+" } else { "" }, numbers::number(sum))
 }
 
 /// A score in words.
-const fn standing(score: Score) -> &'static str {
+fn standing(score: Score) -> &'static str {
     match score {
-        Score::Good => "People here trust this site.",
-        Score::Bad => "People here distrust this site.",
-        Score::Controversial => "Opinion on this site is divided.",
-        Score::NoScore => "Not enough votes yet.",
+        Score::Good => t!("People here trust this site."),
+        Score::Bad => t!("People here distrust this site."),
+        Score::Controversial => t!("Opinion on this site is divided."),
+        Score::NoScore => t!("Not enough votes yet."),
     }
 }
 
 /// Why there is no score, if the votes are of too few networks.
-fn too_few_networks(shortage: Shortage) -> String {
-    format!(
-        "People on {} have voted so far. A score needs votes from {} networks or {SITE_SCORE_ACCOUNTS} accounts.",
-        counted(shortage.networks, "network", "networks"),
-        grouped(shortage.needed),
+fn too_few_networks(shortage: Shortage) -> Phrase<'static> {
+    n!(
+        shortage.networks,
+        "People on {count} network have voted so far. A score needs votes from {networks} networks or {accounts} accounts.",
+        "People on {count} networks have voted so far. A score needs votes from {networks} networks or {accounts} accounts.",
+        networks = shortage.needed,
+        accounts = SITE_SCORE_ACCOUNTS,
     )
 }
 
@@ -221,6 +223,7 @@ fn site_markup(
 ) -> Markup {
     let history = &page.history;
     let totals = history.votes.totals;
+    let bare = host.bare();
     let content = html! {
         h1 { (host) " " (site_badge(history.score)) }
         p {
@@ -232,27 +235,27 @@ fn site_markup(
         (vote_form(frame, host, page.my_vote))
         (facts(totals))
         (votes_per_day(&history.days))
-        h2 #stories { "Stories from this site" }
+        h2 #stories { (t!("Stories from this site")) }
         @if let Some(reader) = reader { (site_form(frame, host, reader)) }
-        (search_within(frame, &format!("Search stories from {}", host.bare()), ("stories", &format!("site:{}", host.bare()))))
+        (search_within(frame, &t!("Search stories from {site}", site = bare.as_str()).to_string(), ("stories", &format!("site:{bare}"))))
         @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
         @if page.news.lines.is_empty() && page.news.unlisted > 0 {
-            p.empty { "You have hidden or muted all stories on this page." }
+            p.empty { (t!("You have hidden or muted all stories on this page.")) }
         } @else if page.news.lines.is_empty() {
-            (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
+            (empty_but(t!("No stories from this site yet."), ("/submit", t!("Submit one"))))
         } @else {
             (news_list(frame, &page.news.lines, 0))
         }
         (unlisted_note(frame, page.news.unlisted))
         (paging(&|start| stories_address(host, start), 0, (SITE_NEWS, SITE_NEWS), page.news.total))
     };
-    let description = format!(
-        "How people on {} rate {}, and its stories. {}",
-        frame.site().name,
-        host,
-        standing(history.score)
+    let description = t!(
+        "How people on {site} rate {host}, and its stories. {standing}",
+        site = &frame.site().name,
+        host = host.as_str(),
+        standing = standing(history.score),
     );
-    let head = PageHead::of(site_address(host)).about(PageKind::Website, description);
+    let head = PageHead::of(site_address(host)).about(PageKind::Website, description.to_string());
     let head = head.feeds([FeedKind::Site(host.clone())]);
     frame.page_with(host.as_str(), &head, &content)
 }
@@ -297,16 +300,16 @@ async fn stories_from(
     (host, start): (&Hostname, u64),
 ) -> Result<Response, RequestError> {
     let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
-    let heading = format!("Stories from {host}");
+    let heading = t!("Stories from {site}", site = host.as_str()).to_string();
     let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));
     let address = ListAddress { first: &first, more: &more, size: SITE_NEWS };
     let list = NewsListPage {
         before: html! {
             @if app.site.rules.features.sites {
-                p { a.action href=(site_address(host)) { "Votes on this site" } }
+                p { a.action href=(site_address(host)) { (t!("Votes on this site")) } }
             }
         },
-        empty: ("No stories from this site yet.", ("/submit", "Submit one")),
+        empty: (t!("No stories from this site yet."), ("/submit", t!("Submit one"))),
         feed: Some(FeedKind::Site(host.clone())),
         ..NewsListPage::new(&heading, &page, start, address)
     };
@@ -316,7 +319,7 @@ async fn stories_from(
 /// The actions on the page of a site.
 pub fn actions() -> Vec<ActionEntry> {
     const PATH: &str = "/votesite";
-    const SUMMARY: &str = "Vote on a site, change the vote, or take it back with 0.";
+    const SUMMARY: &Message = m!("Vote on a site, change the vote, or take it back with 0.");
     let ballot = |form: &SiteVoteForm| SiteVote { host: form.link.clone(), verdict: form.vote };
     let on_page = Action::setting(PATH, SUMMARY, move |app, by, form: &SiteVoteForm| {
         let ballot = ballot(form);
@@ -397,7 +400,7 @@ mod tests {
         for sought in ["a.com", " A.com ", "https://a.com/page?x=1"] {
             assert_eq!(find_host(sought).unwrap().as_str(), "a.com", "{sought:?}");
         }
-        assert!(find_host("http://localhost/").unwrap_err().to_string().contains("localhost"));
+        assert!(find_host("http://localhost/").unwrap_err().given() == "localhost");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use serde_json::Value;
 use tidings_domain::sites::{self, Score, SiteVote, Verdict};
 use tidings_domain::values::{Hostname, MAX_LINKS, VoterId};
 use tidings_domain::{Error, Refusal};
+use tidings_language::{Message, m};
 
 /// A vote in the documented call.
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -104,7 +105,7 @@ answer! {
     }
 }
 
-const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
+const NUMBER_OF_LINKS: &Message = m!("it must name 1 to 100 hosts");
 
 /// Get the scores of some sites.
 ///
@@ -177,9 +178,9 @@ impl DeployedQuestion {
     fn from_query(query: Option<&str>) -> Result<Self, RequestError> {
         const LINKS: RequestError = RequestError::field("links", NUMBER_OF_LINKS);
         let from = parameters(query, "from").next();
-        let from = from.ok_or(RequestError::field("from", "it is missing"))?;
+        let from = from.ok_or(RequestError::field("from", m!("it is missing")))?;
         let from: Value =
-            serde_json::from_str(&from).map_err(|_| RequestError::field("from", "it must be JSON"))?;
+            serde_json::from_str(&from).map_err(|_| RequestError::field("from", m!("it must be JSON")))?;
         let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
             return Err(LINKS);
@@ -235,7 +236,7 @@ pub async fn deployed_vote(
 
 impl DeployedVoteBody {
     fn from_json(body: &Value) -> Result<Self, RequestError> {
-        const VALUE: RequestError = RequestError::field("value", "it must be 1 or -1");
+        const VALUE: RequestError = RequestError::field("value", m!("it must be 1 or -1"));
         let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
         let value = json::whole_number(json::member(body, "value")?);
         let value = value.and_then(|value| verdict(value).ok().flatten());
@@ -263,7 +264,7 @@ fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
     match serde_json::from_str(value) {
         Ok(hosts) => Ok(hosts),
         Err(_) if is_list() => Ok(list()),
-        Err(_) => Err(RequestError::field("for", "it must be a JSON array of strings")),
+        Err(_) => Err(RequestError::field("for", m!("it must be a JSON array of strings"))),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::markup::addresses::site_address;
+use crate::markup::dates;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
@@ -21,6 +22,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
 use tidings_domain::values::day::written;
 use tidings_domain::values::{Day, VoterId};
+use tidings_language::{m, t};
 
 /// The voter that was looked up.
 struct FoundVoter {
@@ -42,27 +44,27 @@ struct AdminSitesPage<'a> {
 impl AdminSitesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
-            h1 { "Votes on sites" }
+            h1 { (t!("Votes on sites")) }
             (self.settings(frame))
-            h2 { "Look up a voter" }
+            h2 { (t!("Look up a voter")) }
             (self.search())
             @if let Some(found) = self.found { (found.render(frame)) }
-            h2 { "Most active voters on " (self.day.in_words()) }
+            h2 { (t!("Most active voters on {day}", day = dates::day(self.day))) }
             (self.top_voters())
-            h2 { "Administrator actions" }
+            h2 { (t!("Administrator actions")) }
             (self.audit())
         };
-        frame.page("Votes on sites", &content)
+        frame.page(t!("Votes on sites"), &content)
     }
 
     fn settings(&self, frame: &Frame<'_>) -> Markup {
         let (state, action, value) = if self.settings.is_disabled {
-            ("Voting on sites is currently disabled.", "Enable voting", "0")
+            (t!("Voting on sites is currently disabled."), t!("Enable voting"), "0")
         } else {
-            ("Voting on sites is enabled.", "Disable voting", "1")
+            (t!("Voting on sites is enabled."), t!("Disable voting"), "1")
         };
         let maximum = self.settings.maximum.to_string();
-        let maximum = Field::new(MAXIMUM, "Votes on new sites per voter per day").value(&maximum);
+        let maximum = Field::new(MAXIMUM, t!("Votes on new sites per voter per day")).value(&maximum);
         let maximum = maximum.with("type", "number").with("autocomplete", "off");
         html! {
             form.form method="post" action="/admin/sites/settings" {
@@ -74,7 +76,7 @@ impl AdminSitesPage<'_> {
             form.form.narrow method="post" action="/admin/sites/settings" {
                 (frame.signed_fields())
                 (maximum.with("min", "0").with("max", "1000000").required().input())
-                button.button { "Save" }
+                button.button { (t!("Save")) }
             }
         }
     }
@@ -83,31 +85,32 @@ impl AdminSitesPage<'_> {
         let [uuid, from, to] = self.lookup;
         let field = |name, label, value| Field::new(name, label).value(value).with("autocomplete", "off");
         let time = |name, label, value, example| field(name, label, value).with("placeholder", example);
-        let before = time("to", "Votes before", to, "2026-11-22T00:00:00Z");
-        let before = before.hint(html! { "In UTC, as in the examples. Leave both empty to see all votes." });
+        let before = time("to", t!("Votes before"), to, "2026-11-22T00:00:00Z");
+        let before =
+            before.hint(html! { (t!("In UTC, as in the examples. Leave both empty to see all votes.")) });
         html! {
             form.form.narrow action="/admin/sites#voter" {
                 (field("voter", "UUID", uuid).required().exact().input())
-                (time("from", "Votes from", from, "2026-11-21T00:00:00Z").input())
+                (time("from", t!("Votes from"), from, "2026-11-21T00:00:00Z").input())
                 (before.input())
-                button.button { "Look up" }
+                button.button { (t!("Look up")) }
             }
         }
     }
 
     fn top_voters(&self) -> Markup {
         let day = self.day.to_string();
-        let day = Field::new("day", "Day").value(&day);
+        let day = Field::new("day", t!("Day")).value(&day);
         html! {
             form.form.narrow action="/admin/sites" {
                 (day.with("type", "date").required().input())
-                button.button { "Show" }
+                button.button { (t!("button" => "Show")) }
             }
             @if self.voters.is_empty() {
-                p.empty { "Nobody voted on that day." }
+                p.empty { (t!("Nobody voted on that day.")) }
             } @else {
-                @let columns = [Column::Words("voter"), Column::Numbers("votes"), Column::Numbers("sum")];
-                (wide_table("Most active voters", &columns, &html! {
+                @let columns = [Column::Words(t!("voter")), Column::Numbers(t!("votes")), Column::Numbers(t!("sum"))];
+                (wide_table(t!("Most active voters"), &columns, &html! {
                     @for voter in self.voters {
                         tr {
                             td { (voter_link(voter.id)) }
@@ -123,10 +126,10 @@ impl AdminSitesPage<'_> {
     fn audit(&self) -> Markup {
         html! {
             @if self.audit.is_empty() {
-                p.empty { "Nothing yet." }
+                p.empty { (t!("Nothing yet.")) }
             } @else {
-                @let columns = ["time", "who", "what", "about"].map(Column::Words);
-                (wide_table("Administrator actions", &columns, &html! {
+                @let columns = [t!("time"), t!("who"), t!("what"), t!("heading" => "about")].map(Column::Words);
+                (wide_table(t!("Administrator actions"), &columns, &html! {
                     @for line in self.audit {
                         tr {
                             td { (line.time) }
@@ -144,31 +147,31 @@ impl AdminSitesPage<'_> {
 impl FoundVoter {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let (action, text) = if self.details.is_banned {
-            ("/admin/sites/unban", "Lift the ban")
+            ("/admin/sites/unban", t!("Lift the ban"))
         } else {
-            ("/admin/sites/ban", "Ban this voter")
+            ("/admin/sites/ban", t!("Ban this voter"))
         };
         html! {
             dl.facts {
-                div { dt { "first vote" } dd { (self.details.created_at) } }
-                div { dt { "votes" } dd { (number(self.details.count)) } }
-                div { dt { "banned" } dd { @if self.details.is_banned { "yes" } @else { "no" } } }
+                div { dt { (t!("first vote")) } dd { (self.details.created_at) } }
+                div { dt { (t!("votes")) } dd { (number(self.details.count)) } }
+                div { dt { (t!("banned")) } dd { (if self.details.is_banned { t!("yes") } else { t!("no") }) } }
             }
             form.form method="post" action=(action) {
                 (frame.signed_fields())
                 input type="hidden" name="user_id" value=(self.details.id);
                 p.hint {
                     @if self.details.is_banned {
-                        "The voter's votes will count again, and the voter can vote again."
+                        (t!("The voter's votes will count again, and the voter can vote again."))
                     } @else {
-                        "The voter's votes will no longer count, and the voter can't vote. You can undo this."
+                        (t!("The voter's votes will no longer count, and the voter can't vote. You can undo this."))
                     }
                 }
                 button.button.grave[!self.details.is_banned] { (text) }
             }
             @if !self.votes.is_empty() {
-                @let columns = [Column::Words("time"), Column::Words("site"), Column::Numbers("vote")];
-                (wide_table("The voter's votes", &columns, &html! {
+                @let columns = [Column::Words(t!("time")), Column::Words(t!("site")), Column::Numbers(t!("noun" => "vote"))];
+                (wide_table(t!("The voter's votes"), &columns, &html! {
                     @for VoterVote { host, vote } in &self.votes {
                         tr {
                             td { (written(vote.time)) }
@@ -209,12 +212,12 @@ async fn find(app: &App, user: &User, fields: &Fields) -> Result<(Option<FoundVo
     let period: PeriodQuery = fields.read()?;
     let day = match fields.text("day") {
         "" => Day::of(app.now()),
-        _ => fields.parsed("day", "it must be a date like 2023-02-02")?,
+        _ => fields.parsed("day", m!("it must be a date like 2023-02-02"))?,
     };
     if fields.text("voter").is_empty() {
         return Ok((None, day));
     }
-    let voter = fields.parsed("voter", "it must be a UUID")?;
+    let voter = fields.parsed("voter", m!("it must be a UUID"))?;
     let details = sites::voter_details(&app.site, user, voter).await?;
     let votes = sites::voter_votes(&app.site, user, voter, period.from, period.to).await?;
     Ok((Some(FoundVoter { details, votes }), day))
@@ -238,21 +241,21 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/sites/ban",
-            "Ban a voter (administrators only).",
+            m!("Ban a voter (administrators only)."),
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
         )
         .called("/api/sites/admin/ban")
         .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done))),
         Action::once(
             "/admin/sites/unban",
-            "Lift a ban (administrators only).",
+            m!("Lift a ban (administrators only)."),
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
         )
         .called("/api/sites/admin/unban")
         .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done))),
         Action::once(
             "/admin/sites/settings",
-            "Change the settings for votes on sites (administrators only).",
+            m!("Change the settings for votes on sites (administrators only)."),
             |app, by, form: &VotingSettingsForm| {
                 Box::pin(sites::change_settings(&app.site, app.now(), by.user, form.into()))
             },

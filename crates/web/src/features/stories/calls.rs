@@ -23,6 +23,7 @@ use tidings_domain::news::{hidden, past};
 use tidings_domain::submissions::Submitted;
 use tidings_domain::values::{NewsId, Period, Timestamp, VoteState, limits};
 use tidings_domain::votes;
+use tidings_language::{Message, m};
 
 answer! {
     /// The outcome of submitting or editing a story.
@@ -93,7 +94,7 @@ pub async fn list(
     Page { mut visit, .. }: Page,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let (start, count) = part(start, &count)?;
-    let list: SiteList = parse(&sort, "sort", SiteList::expected())?;
+    let list: SiteList = parse(&sort, "sort", SiteList::EXPECTED)?;
     let mut page = list.read(&mut visit, start, count).await?;
     page.total = hidden::count_seen(&mut visit, page.total, |_| true).await?;
     Ok(answer(&visit, &page))
@@ -105,10 +106,10 @@ pub async fn past(
     Page { mut visit, .. }: Page,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let period: Period =
-        parse(&day, "day", "it must be a day such as 2026-11-21, or a month such as 2026-11")?;
+        parse(&day, "day", m!("it must be a day such as 2026-11-21, or a month such as 2026-11"))?;
     let (start, count) = part(start, &count)?;
     if period.start() > visit.now() {
-        return Err(RequestError::field("day", "it is in the future"));
+        return Err(RequestError::field("day", m!("it is in the future")));
     }
     let mut page = past::of_period(&mut visit, period, start, count).await?;
     page.total = hidden::count_seen(&mut visit, page.total, |news| period.has(news.ctime)).await?;
@@ -118,12 +119,12 @@ pub async fn past(
 /// The start and the number of stories to return.
 fn part(start: String, count: &str) -> Result<(u64, u64), RequestError> {
     let Start(start) = Start::try_from(start)
-        .map_err(|_| RequestError::field("start", "it must be a whole number from 0 on"))?;
+        .map_err(|_| RequestError::field("start", m!("it must be a whole number from 0 on")))?;
     let count = count
         .parse()
         .ok()
         .filter(|count| (1..=limits::MAX_API_NEWS).contains(count))
-        .ok_or(RequestError::field("count", "it must be a whole number from 1 to 32"))?;
+        .ok_or(RequestError::field("count", m!("it must be a whole number from 1 to 32")))?;
     Ok((start, count))
 }
 
@@ -141,8 +142,8 @@ form! {
     }
 }
 
-const VOTED_ON: &str =
-    "it must be up to 300 numbers of stories, or comments such as 7-3, with commas between them";
+const VOTED_ON: &Message =
+    m!("it must be up to 300 numbers of stories, or comments such as 7-3, with commas between them");
 
 fn voted_on(text: &str) -> Option<Vec<VotedOn>> {
     let of: Result<Vec<VotedOn>, _> = text.split(',').map(str::parse).collect();

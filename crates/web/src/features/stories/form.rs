@@ -6,6 +6,7 @@ use crate::request::description::values;
 use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{NewsId, Topics};
+use tidings_language::{Message, m};
 
 // `Submission` of the domain reads title, URL and text together.
 form! {
@@ -25,7 +26,7 @@ form! {
 }
 
 /// The error message for a field that is not the number of a story.
-pub const STORY: &str = "it must be the number of a story";
+pub const STORY: &Message = m!("it must be the number of a story");
 
 form! {
     /// A story.
@@ -51,6 +52,6 @@ pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<Option<Directi
         "up" => Ok(Some(Direction::Up)),
         "down" => Ok(Some(Direction::Down)),
         "none" => Ok(None),
-        _ => Err(RequestError::field(name, "it must be up, down or none")),
+        _ => Err(RequestError::field(name, m!("it must be up, down or none"))),
     }
 }

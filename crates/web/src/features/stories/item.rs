@@ -3,11 +3,14 @@
 use super::marks::{has_mark_buttons, mark_buttons};
 use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
 use crate::markup::addresses::{news_address, topic_link};
+use crate::markup::dates::ago;
 use crate::markup::fragments::{
     ContentPlaceholder, Fragment, LinkTarget, PartKey, Slots, placeholders, written,
 };
 use crate::markup::frame::Frame;
-use crate::markup::parts::{age_as, ago, author, news_anchor, number, title_link, titled_link, vote_counts};
+use crate::markup::parts::{
+    age_as, author, news_anchor, number, title_link, titled_link, vote_counts, votes_up,
+};
 use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_notice, lock_notice, show_link, title_stand_in};
 use maud::{Markup, PreEscaped, Render, html};
@@ -16,8 +19,8 @@ use tidings_domain::accounts::reader::Sight;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::listing::Marks;
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{NewsId, size};
+use tidings_language::{PerLanguage, n, t};
 
 /// The votes on a story as an article.
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +34,8 @@ pub struct Standing {
 impl Render for Standing {
     fn render(&self) -> Markup {
         let counted = self.is_open.then_some("up");
-        let word = if self.votes == 1 { " vote" } else { " votes" };
-        html! { span { span data-count=[counted] { (number(self.votes)) } (word) } }
+        let number = html! { span data-count=[counted] { (number(self.votes)) } };
+        html! { span { (votes_up(self.votes, &number)) } }
     }
 }
 
@@ -106,7 +109,7 @@ fn story_markup(
     let NewsSummary { news, username, .. } = summary;
     html! {
         (title)
-        @if news.locked.is_some() { " " span.tag { "locked" } }
+        @if news.locked.is_some() { " " span.tag { (t!("story" => "locked")) } }
         @for topic in &news.topics { " " (topic_link(topic)) }
         div.meta {
             (slots.at(StoryPlaceholder::Votes)) " · "
@@ -115,7 +118,8 @@ fn story_markup(
             @if !is_own_page {
                 " · "
                 a.discuss href=(news_address(news.id)) {
-                    @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+                    @if news.comments == 0 { (t!("discuss")) }
+                    @else { (n!(news.comments, "{count} comment", "{count} comments")) }
                 }
             }
             (slots.at(StoryPlaceholder::NewComments))
@@ -126,7 +130,10 @@ fn story_markup(
 
 /// The beginning of the viewer's actions on a story. Wide pages show them when the story has the pointer or
 /// the focus, others in a menu.
-const TOOLS: &str = r#" <details class="row-tools"><summary aria-label="More actions">…</summary>"#;
+static TOOLS: PerLanguage<String> = PerLanguage::new(|| {
+    let summary = html! { summary aria-label=(t!("More actions")) { "…" } };
+    format!(" <details class=\"row-tools\">{}", summary.into_string())
+});
 /// Their end.
 const TOOLS_END: &str = "</details>";
 
@@ -134,7 +141,7 @@ const TOOLS_END: &str = "</details>";
 fn tools<'a>(frame: &'a Frame<'_>, line: &'a NewsLine, words: Option<&'a Markup>) -> impl Render + 'a {
     written(move |html| {
         let start = html.len();
-        html.push_str(TOOLS);
+        html.push_str(&TOOLS);
         let empty = html.len();
         news_links(frame, &line.news).render_to(html);
         if frame.viewer.is_some() && has_mark_buttons(&line.news, line.marks) {
@@ -162,7 +169,9 @@ fn story_filling(
     let news = &line.news;
     move |placeholder, html| match (placeholder, &standing) {
         (StoryPlaceholder::Number, _) => number.iter().for_each(|number| number.render_to(html)),
-        (StoryPlaceholder::Pinned, _) if number.is_none() => html.push_str(PINNED),
+        (StoryPlaceholder::Pinned, _) if number.is_none() => {
+            html! { span.pinned { (t!("story" => "Pinned")) } " " }.render_to(html);
+        }
         (StoryPlaceholder::Pinned, _) => {}
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
         (StoryPlaceholder::Votes, None) => {
@@ -182,7 +191,7 @@ fn new_comments_link(line: &NewsLine) -> impl Render {
         if count > 0 {
             let link = html! {
                 " " a.new-count href={ (news_address(news)) "#new" } {
-                    (number(count)) " new" span.hidden { (if count == 1 { " comment" } else { " comments" }) }
+                    (n!(count, "{count} new", "{count} new")) span.hidden { " " (n!(count, "comment", "comments")) }
                 }
             };
             link.render_to(html);
@@ -196,8 +205,8 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
     written(move |html| {
         if may_change {
             let links = html! {
-                " " a href={ "/editnews/" (news.id) } { "edit" }
-                " " a href={ "/delnews/" (news.id) } { "delete" }
+                " " a href={ "/editnews/" (news.id) } { (t!("edit")) }
+                " " a href={ "/delnews/" (news.id) } { (t!("delete")) }
             };
             links.render_to(html);
         }
@@ -209,8 +218,6 @@ fn may_change(frame: &Frame<'_>, news: &News) -> bool {
     frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok())
 }
 
-/// The mark of a story that is pinned.
-const PINNED: &str = r#"<span class="pinned">Pinned</span> "#;
 /// The usual size of a story in a list, in bytes.
 const USUAL_STORY_BYTES: usize = 1_000;
 
@@ -310,7 +317,7 @@ fn row_markup(
     };
     let tools = html! {
         @if own.has_tools() {
-            (PreEscaped(TOOLS))
+            (PreEscaped(&*TOOLS))
             (slots.at(StoryPlaceholder::Links))
             @if let Some(marks) = own.marks { (mark_buttons(news, marks)) }
             (PreEscaped(TOOLS_END))

@@ -23,6 +23,7 @@ use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::announcing;
 use tidings_domain::news::lists::{self, NewsPage};
+use tidings_language::t;
 
 /// Where the pages of a list are.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +45,9 @@ impl ListAddress<'_> {
 }
 
 /// The text for a list of all stories when there are none.
-const NONE_YET: (&str, Step) = ("No stories yet.", ("/submit", "Submit the first one"));
+fn none_yet() -> (&'static str, Step) {
+    (t!("No stories yet."), ("/submit", t!("Submit the first one")))
+}
 
 /// The first step that an empty list leads to: an address, and what to do there.
 pub type Step = (&'static str, &'static str);
@@ -82,7 +85,7 @@ impl<'a> NewsListPage<'a> {
             page,
             start,
             address,
-            empty: NONE_YET,
+            empty: none_yet(),
             feed: None,
         }
     }
@@ -96,9 +99,9 @@ impl<'a> NewsListPage<'a> {
             @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
             @if lines.is_empty() {
                 @if self.page.unlisted > 0 {
-                    p.empty { "You have hidden or muted all stories on this page." }
+                    p.empty { (t!("You have hidden or muted all stories on this page.")) }
                 } @else {
-                    @let later = (self.start > 0).then_some(("stories", self.address.first));
+                    @let later = (self.start > 0).then_some((t!("No more stories."), self.address.first));
                     (empty_page(later, self.empty.0, self.empty.1))
                 }
             }
@@ -140,7 +143,7 @@ pub async fn list_page(
 fn spans(here: SiteList, is_first: bool) -> Markup {
     let tabs = SiteList::iter().map(|list| (list, list.facts())).filter(|(_, facts)| !facts.tab.is_empty());
     html! {
-        nav.tabs.spans aria-label="Top stories" {
+        nav.tabs.spans aria-label=(t!("Top stories")) {
             ul {
                 @for (list, facts) in tabs {
                     @if list == here && !is_first {
@@ -159,11 +162,12 @@ fn greeting(vacancy: Option<Vacancy>) -> Markup {
     html! {
         @match vacancy {
             Some(Vacancy::FirstAccount) => {
-                p.notice {
-                    "This site is new. " a href="/register" { "Create the administrator’s account" } "."
-                }
+                @let link = html! { a href="/register" { (t!("Create the administrator’s account")) } };
+                p.notice { (t!("This site is new. {link}.", link)) }
             }
-            Some(Vacancy::LinkInLog) => p.notice { "This site is new. Its owner finds the link in the log." },
+            Some(Vacancy::LinkInLog) => {
+                p.notice { (t!("This site is new. Its owner finds the link in the log.")) }
+            }
             None => {}
         }
     }
@@ -214,10 +218,10 @@ pub async fn saved(
     let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS };
     let list = NewsListPage {
-        heading: "Your saved stories",
-        before: html! { p { a href="/upvoted" { "Stories you voted up" } } },
-        empty: ("Stories you save appear here.", ("/latest/0", "Read new stories")),
-        ..NewsListPage::new("Saved stories", &page, start, address)
+        heading: t!("Your saved stories"),
+        before: html! { p { a href="/upvoted" { (t!("Stories you voted up")) } } },
+        empty: (t!("Stories you save appear here."), ("/latest/0", t!("Read new stories"))),
+        ..NewsListPage::new(t!("Saved stories"), &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -230,9 +234,9 @@ pub async fn upvoted(
     let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS };
     let list = NewsListPage {
-        before: html! { p { "Only you see this list. " a href="/saved" { "Saved stories" } } },
-        empty: ("Stories you vote up appear here.", ("/latest/0", "Read new stories")),
-        ..NewsListPage::new("Stories you voted up", &page, start, address)
+        before: html! { p { (t!("Only you see this list.")) " " a href="/saved" { (t!("Saved stories")) } } },
+        empty: (t!("Stories you vote up appear here."), ("/latest/0", t!("Read new stories"))),
+        ..NewsListPage::new(t!("Stories you voted up"), &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -245,9 +249,12 @@ pub async fn hidden(
     let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS };
     let list = NewsListPage {
-        heading: "Your hidden stories",
-        empty: ("Stories you hide appear here, and you can show them again.", ("/", "Go to the front page")),
-        ..NewsListPage::new("Hidden stories", &page, start, address)
+        heading: t!("Your hidden stories"),
+        empty: (
+            t!("Stories you hide appear here, and you can show them again."),
+            ("/", t!("Go to the front page")),
+        ),
+        ..NewsListPage::new(t!("Hidden stories"), &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -259,12 +266,12 @@ pub async fn of_user(
 ) -> Result<Markup, RequestError> {
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;
-    let heading = format!("Stories by {}", user.username);
+    let heading = t!("Stories by {author}", author = &user.username).to_string();
     let base = user_address("usernews", &user.username, "/");
     let first = format!("{base}0");
     let address = ListAddress { first: &first, more: &base, size: PAGE_ROWS };
     let list = NewsListPage {
-        empty: ("No stories here yet.", ("/submit", "Submit a story")),
+        empty: (t!("No stories here yet."), ("/submit", t!("Submit a story"))),
         feed: Some(FeedKind::Person(Written::Stories, user.username.clone())),
         ..NewsListPage::new(&heading, &page, start, address)
     };

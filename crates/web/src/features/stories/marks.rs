@@ -7,18 +7,18 @@ use crate::markup::addresses::news_address;
 use crate::markup::fragments::{ContentPlaceholder, Fragment, written};
 use crate::markup::frame::{Frame, ITEMS_FORM};
 use crate::markup::parts::news_anchor;
-use crate::markup::withheld;
+use crate::markup::withheld::{self, Kind};
 use crate::request::form::Next;
 use crate::request::local_path::{LocalPath, add_parameter};
 use crate::route::{LoginReason, SHORT};
 use maud::{Markup, Render, html};
-use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::item::News;
 use tidings_domain::news::listing::Marks;
 use tidings_domain::news::lists;
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::values::NewsId;
+use tidings_language::{PerLanguage, m, t};
 
 /// The parameter of a page that names the story that was just hidden.
 const JUST_HIDDEN: &str = "hid";
@@ -29,7 +29,7 @@ type Button = Fragment<ContentPlaceholder>;
 /// The buttons to hide a story or undo that, and to save it or undo that. A deleted story can only be removed
 /// from what the viewer has marked.
 pub fn mark_buttons(news: &News, marks: Marks) -> impl Render {
-    static BUTTONS: LazyLock<[Button; 4]> = LazyLock::new(|| {
+    static BUTTONS: PerLanguage<[Button; 4]> = PerLanguage::new(|| {
         let button = |action: &str, title: Option<&str>, text: &str| {
             Fragment::new(|slots| {
                 html! {
@@ -39,10 +39,10 @@ pub fn mark_buttons(news: &News, marks: Marks) -> impl Render {
             })
         };
         [
-            button("/hide", None, "hide"),
-            button("/unhide", Some("Show it in lists again"), "unhide"),
-            button("/save", None, "save"),
-            button("/unsave", Some("Remove it from your saved stories"), "saved"),
+            button("/hide", None, t!("button" => "hide")),
+            button("/unhide", Some(t!("Show it in lists again")), t!("button" => "unhide")),
+            button("/save", None, t!("button" => "save")),
+            button("/unsave", Some(t!("Remove it from your saved stories")), t!("button" => "saved")),
         ]
     });
     let (id, can_mark) = (news.id, news.state().is_open());
@@ -95,8 +95,9 @@ impl JustHidden {
                 form.inline method="post" action="/unhide" {
                     (frame.signed_fields())
                     input type="hidden" name="next" value=(frame.way_back);
-                    span { "Hidden: " a href=(news_address(self.id)) { bdi { (self.title) } } "." }
-                    button.button.small name="news_id" value=(self.id) { "Undo" }
+                    @let story = html! { a href=(news_address(self.id)) { bdi { (self.title) } } };
+                    span { (t!("Hidden: {story}.", story)) }
+                    button.button.small name="news_id" value=(self.id) { (t!("button" => "Undo")) }
                 }
             }
         }
@@ -106,27 +107,31 @@ impl JustHidden {
 /// The note below a list about the stories that are not listed for its viewer, with a link that
 /// shows them.
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
-    withheld::unlisted_note(frame, unlisted, ("story", "stories"))
+    withheld::unlisted_note(frame, unlisted, Kind::Story)
 }
 
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/hide", "Hide a story.", |app, by, form: &NewsIdForm| {
+        Action::setting("/hide", m!("Hide a story."), |app, by, form: &NewsIdForm| {
             Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
         })
         .then(SHORT.asking(LoginReason::Hide), list_saying_what_was_hidden),
-        Action::setting("/unhide", "Show a hidden story again.", |app, by, form: &NewsIdForm| {
+        Action::setting("/unhide", m!("Show a hidden story again."), |app, by, form: &NewsIdForm| {
             Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
         })
         .then(SHORT.asking(LoginReason::Hide), marked_story),
-        Action::setting("/save", "Save a story without voting.", |app, by, form: &NewsIdForm| {
+        Action::setting("/save", m!("Save a story without voting."), |app, by, form: &NewsIdForm| {
             Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
         })
         .then(SHORT.asking(LoginReason::Save), marked_story),
-        Action::setting("/unsave", "Remove a story from the saved ones.", |app, by, form: &NewsIdForm| {
-            Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
-        })
+        Action::setting(
+            "/unsave",
+            m!("Remove a story from the saved ones."),
+            |app, by, form: &NewsIdForm| {
+                Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
+            },
+        )
         .then(SHORT.asking(LoginReason::Save), marked_story),
     ]
 }

@@ -3,32 +3,27 @@
 use super::lists::{ListAddress, NewsListPage, list_page};
 use crate::error::RequestError;
 use crate::limits::PAGE_ROWS;
+use crate::markup::dates;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
 use crate::markup::parts::empty_but;
 use crate::request::path::{PathOf, Start};
-use jiff::civil::Date;
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use tidings_domain::news::past;
 use tidings_domain::values::{Day, Month, Period, Timestamp};
+use tidings_language::t;
 
 /// Days that the page of the past links to.
 const RECENT_DAYS: u64 = 7;
 /// Years that the page of the past links to, the latest ones.
 const LISTED_YEARS: usize = 40;
 
-/// A month in words: "November 2026".
-fn month_in_words(month: Month) -> String {
-    let first = month.first().to_string();
-    first.parse::<Date>().map_or_else(|_| first.clone(), |date| date.strftime("%B %Y").to_string())
-}
-
 fn words(period: Period) -> String {
     match period {
-        Period::Day(day) => day.in_words(),
-        Period::Month(month) => month_in_words(month),
+        Period::Day(day) => dates::day(day),
+        Period::Month(month) => dates::month(month),
     }
 }
 
@@ -83,28 +78,28 @@ fn around(period: Period, reach: Reach) -> Markup {
         }
     };
     html! {
-        nav.tabs.around aria-label="Days and months" {
+        nav.tabs.around aria-label=(t!("Days and months")) {
             ul {
                 (neighbour(period.previous(), "prev", "←"))
                 @match period {
                     Period::Day(day) => {
                         @let month = Month::of(day);
-                        li { a href=(address(Period::Month(month))) { (month_in_words(month)) } }
+                        li { a href=(address(Period::Month(month))) { (dates::month(month)) } }
                     }
-                    Period::Month(_) => { li { a href="/past" { "All months" } } }
+                    Period::Month(_) => { li { a href="/past" { (t!("All months")) } } }
                 }
                 (neighbour(period.next(), "next", "→"))
             }
         }
         @if let Period::Month(month) = period {
-            nav aria-label="Days of the month" {
+            nav aria-label=(t!("Days of the month")) {
                 ul.days {
                     @for day in month.days() {
-                        @let words = day.in_words();
-                        @let (number, rest) = words.split_once(' ').unwrap_or((&*words, ""));
+                        @let day_of_month = day.to_string();
+                        @let number = day_of_month.rsplit('-').next().unwrap_or_default().trim_start_matches('0');
                         li {
                             @if reach.has(Period::Day(day)) {
-                                a href=(address(Period::Day(day))) { (number) span.hidden { " " (rest) } }
+                                a href=(address(Period::Day(day))) aria-label=(dates::day(day)) { (number) }
                             } @else {
                                 span { (number) }
                             }
@@ -123,33 +118,35 @@ pub async fn index(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Re
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let yesterday = reach.today.previous();
     let content = html! {
-        h1 { "Past stories" }
-        p { "The best stories of each day and month, by their votes. Days are UTC." }
+        h1 { (t!("Past stories")) }
+        p { (t!("The best stories of each day and month, by their votes. Days are UTC.")) }
         @if first.is_none() {
-            (empty_but("No stories yet.", ("/submit", "Submit the first one")))
+            (empty_but(t!("No stories yet."), ("/submit", t!("Submit the first one"))))
         }
-        h2 { "Days" }
+        h2 { (t!("Days")) }
         ul.plain-list {
             @for day in reach.today.last(RECENT_DAYS).rev().filter(|day| reach.has(Period::Day(*day))) {
                 li {
                     a href=(address(Period::Day(day))) {
-                        (day.in_words())
-                        @if day == reach.today { " (today)" } @else if day == yesterday { " (yesterday)" }
+                        @let day_in_words = dates::day(day);
+                        @if day == reach.today { (t!("{day} (today)", day = day_in_words)) }
+                        @else if day == yesterday { (t!("{day} (yesterday)", day = day_in_words)) }
+                        @else { (day_in_words) }
                     }
                 }
             }
         }
-        h2 { "Months" }
+        h2 { (t!("Months")) }
         @for (year, months) in reach.months().into_iter().rev() {
             h3.year { (year) }
             ul.months {
                 @for month in months {
-                    li { a href=(address(Period::Month(month))) { (month_in_words(month)) } }
+                    li { a href=(address(Period::Month(month))) { (dates::month(month)) } }
                 }
             }
         }
     };
-    Ok(frame.page("Past stories", &content))
+    Ok(frame.page(t!("Past stories"), &content))
 }
 
 /// The address of a day or month.
@@ -171,13 +168,13 @@ pub async fn period(
     }
     let page = past::of_period(&mut visit, period, start, PAGE_ROWS).await?;
     let reach = Reach::new(past::first_day(&mut visit).await?, visit.now());
-    let heading = format!("Best of {}", words(period));
+    let heading = t!("Best of {period}", period = words(period)).to_string();
     let base = address(period);
     let more = format!("{base}/");
     let address = ListAddress { first: &base, more: &more, size: PAGE_ROWS };
     let list = NewsListPage {
         before: around(period, reach),
-        empty: ("No stories were submitted then.", ("/past", "Choose another day")),
+        empty: (t!("No stories were submitted then."), ("/past", t!("Choose another day"))),
         ..NewsListPage::new(&heading, &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
@@ -194,7 +191,7 @@ mod tests {
     #[test]
     fn dates_are_words() {
         assert_eq!(words(Period::Day(day("2026-11-21"))), "21 Nov 2026");
-        assert_eq!(month_in_words(Month::of(day("2026-11-21"))), "November 2026");
+        assert_eq!(dates::month(Month::of(day("2026-11-21"))), "November 2026");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::news::item::News;
 use tidings_domain::values::Closed;
-use tidings_domain::values::words::counted;
+use tidings_language::{n, t};
 
 /// Says what a moderator has edited of a story, and why.
 pub fn edit_note(news: &News) -> Markup {
@@ -23,9 +23,13 @@ pub fn edit_note(news: &News) -> Markup {
         @if let Some(note) = &news.edited {
             p.hint.edit-note dir="auto" {
                 @let before = note.moderation.0.saturating_add(1);
-                (capitalized(&note.what)) " "
-                a href={ "/moderations?before=" (before) "#line-" (note.moderation) } { "edited by a moderator" }
-                ": " bdi { (note.reason) }
+                @let edited = html! {
+                    a href={ "/moderations?before=" (before) "#line-" (note.moderation) } {
+                        (t!("edited by a moderator"))
+                    }
+                };
+                @let reason = html! { bdi { (note.reason) } };
+                (t!("{parts} {edited}: {reason}", parts = capitalized(&note.in_words()), edited, reason))
             }
         }
     }
@@ -67,8 +71,8 @@ pub fn merged_threads(frame: &Frame<'_>, perspective: Perspective<'_>, threads: 
             @let news = &thread.news.news;
             @let whole = format!("{}?page=1", news_address(news.id));
             section.merged-thread #(merged_anchor(news)) {
-                h2 dir="auto" { "From “" a href=(whole) { (news.title) } "”" }
-                p.hint { "A moderator has merged this story with the one above." }
+                h2 dir="auto" { (t!("From “{story}”", story = html! { a href=(whole) { (news.title) } })) }
+                p.hint { (t!("A moderator has merged this story with the one above.")) }
                 ol.thread role="list" data-incomplete {
                     (written(|html| {
                         let place = CommentContext {
@@ -81,8 +85,8 @@ pub fn merged_threads(frame: &Frame<'_>, perspective: Perspective<'_>, threads: 
                     }))
                 }
                 @if thread.shown < thread.lines.places().len() {
-                    @let count = thread.lines.places().len() as u64;
-                    p { a.action href=(whole) { "All " (counted(count, "comment", "comments")) } }
+                    @let count = thread.lines.places().len();
+                    p { a.action href=(whole) { (n!(count, "All {count} comment", "All {count} comments")) } }
                 }
             }
         }

@@ -4,7 +4,7 @@ use crate::markup::addresses::{news_address, topic_link};
 use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::{OUTSIDE, age, hint_for_new, is_new_member, number};
+use crate::markup::parts::{OUTSIDE, age, hint_for_new, is_new_member};
 use crate::request::form::{FORM_PAGE, Fields};
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
@@ -15,8 +15,8 @@ use tidings_domain::articles::topics::TopicLine;
 use tidings_domain::found::Finding;
 use tidings_domain::news::item::News;
 use tidings_domain::submissions::{Submission, SubmissionContent};
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{Body, MAX_TITLE, MAX_TOPICS, NewsId, TOPIC_BUTTONS, Topics};
+use tidings_language::{n, t};
 
 /// The field by which buttons say what they are for. The button that sends the story has none.
 const STEP: &str = "then";
@@ -79,13 +79,17 @@ impl TypedStory {
 fn similar_stories(frame: &Frame<'_>, similar: &[Finding]) -> Markup {
     html! {
         @if !similar.is_empty() {
-            p.hint { "Is it one of these?" }
+            p.hint { (t!("Is it one of these?")) }
             ul {
                 @for finding in similar {
                     @if let Finding::Story(line) = finding {
                         li {
                             a href=(news_address(line.news.id)) { (line.news.title) }
-                            " " span.hint { (age(frame, line.news.ctime)) ", " (counted(line.news.comments, "comment", "comments")) }
+                            " "
+                            span.hint {
+                                (age(frame, line.news.ctime)) ", "
+                                (n!(line.news.comments, "{count} comment", "{count} comments"))
+                            }
                         }
                     }
                 }
@@ -98,9 +102,12 @@ fn similar_stories(frame: &Frame<'_>, similar: &[Finding]) -> Markup {
 fn likely_story(frame: &Frame<'_>, earlier: &News) -> Markup {
     html! {
         p.notice role="status" {
-            "This page was probably submitted " (age(frame, earlier.ctime)) ": "
-            a href=(news_address(earlier.id)) { (earlier.title) }
-            " (" (counted(earlier.comments, "comment", "comments")) "). Your story is not submitted yet."
+            (t!(
+                "This page was probably submitted {age}: {story} ({comments}). Your story is not submitted yet.",
+                age = age(frame, earlier.ctime),
+                story = html! { a href=(news_address(earlier.id)) { (earlier.title) } },
+                comments = n!(earlier.comments, "{count} comment", "{count} comments"),
+            ))
         }
     }
 }
@@ -144,7 +151,7 @@ pub struct SubmissionPage<'a> {
 impl SubmissionPage<'_> {
     /// The whole page.
     pub fn render(&self, frame: &Frame<'_>) -> Markup {
-        let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
+        let heading = if self.edited.is_some() { t!("Edit story") } else { t!("Submit a story") };
         let content = html! {
             h1 { (heading) }
             @match &self.notice {
@@ -183,11 +190,11 @@ impl SubmissionPage<'_> {
                 (self.topics_field(frame))
                 div.buttons {
                     button.button {
-                        @if self.edited.is_some() { "Save" }
-                        @else if matches!(self.notice, Notice::Likely(_)) { "Submit anyway" }
-                        @else { "Submit" }
+                        @if self.edited.is_some() { (t!("Save")) }
+                        @else if matches!(self.notice, Notice::Likely(_)) { (t!("Submit anyway")) }
+                        @else { (t!("Submit")) }
                     }
-                    button.button.quiet name=(STEP) value="preview" formnovalidate { "Preview" }
+                    button.button.quiet name=(STEP) value="preview" formnovalidate { (t!("button" => "Preview")) }
                 }
             }
         }
@@ -198,11 +205,11 @@ impl SubmissionPage<'_> {
             div data-duplicate role="status" {}
             @if frame.settings.titles.is_on {
                 button.button.small.quiet name=(STEP) value="fetch_title" formnovalidate data-fetch-title {
-                    "Fetch title"
+                    (t!("Fetch title"))
                 }
             }
         };
-        let field = Field::new("url", "URL")
+        let field = Field::new("url", t!("URL"))
             .value(&self.typed.url)
             .with("inputmode", "url")
             .with("data-draft", draft);
@@ -217,33 +224,37 @@ impl SubmissionPage<'_> {
             div data-fetched role="status" {
                 @if let Notice::Fetched { replaced } = &self.notice {
                     p.hint {
-                        "This is the title of the page."
+                        (t!("This is the title of the page."))
                         @if let Some(replaced) = replaced.as_ref().filter(|replaced| !replaced.is_empty()) {
-                            " You had typed: \"" (replaced) "\"."
+                            " " (t!("You had typed: \"{title}\".", title = replaced))
                         }
                     }
                 }
             }
         };
-        let hint = html! { "Up to " (MAX_TITLE) " characters." };
-        let field = Field::new("title", "Title").value(&self.typed.title).hint(hint).after(after);
+        let hint = html! { (n!(MAX_TITLE, "Up to {count} character.", "Up to {count} characters.")) };
+        let field = Field::new("title", t!("Title")).value(&self.typed.title).hint(hint).after(after);
         field.with("autocomplete", "off").with("data-draft", draft).required().input()
     }
 
     fn text_field(&self, frame: &Frame<'_>, draft: &str) -> Markup {
-        let field = Field::new("text", "Text").value(&self.typed.text);
+        let field = Field::new("text", t!("Text")).value(&self.typed.text);
         let hint = if self.edited.is_some() {
-            "A story has either a URL or text."
+            t!("A story has either a URL or text.")
         } else {
-            "Optional with a URL: it becomes the first comment. Without a URL, it is the story."
+            t!("Optional with a URL: it becomes the first comment. Without a URL, it is the story.")
         };
         field.hint(html! { (hint) (hint_for_new(frame)) }).with("data-draft", draft).text_area()
     }
 
     fn topics_field(&self, frame: &Frame<'_>) -> Markup {
         let hint = html! {
-            "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
-            a href="/topics" { "all topics" } "." (needed_for_topic(frame))
+            (t!(
+                "Up to {count}, separated by commas. Use a-z, 0-9 and hyphens. See {topics}.",
+                count = MAX_TOPICS,
+                topics = html! { a href="/topics" { (t!("all topics")) } },
+            ))
+            (needed_for_topic(frame))
         };
         let buttons = self.offered.get(..TOPIC_BUTTONS).unwrap_or(self.offered);
         let chosen = Topics::from_stored(&self.typed.topics);
@@ -252,7 +263,7 @@ impl SubmissionPage<'_> {
                 @for line in self.offered { option value=(line.topic) {} }
             }
             @if !buttons.is_empty() {
-                div.topic-buttons role="group" aria-label="Topics to choose" data-topic-buttons {
+                div.topic-buttons role="group" aria-label=(t!("Topics to choose")) data-topic-buttons {
                     @for line in buttons {
                         @let is_chosen = chosen.contains(&line.topic).to_string();
                         button name=(TOGGLED_TOPIC) value=(line.topic) formnovalidate
@@ -261,7 +272,7 @@ impl SubmissionPage<'_> {
                 }
             }
         };
-        let field = Field::new("topics", "Topics").value(&self.typed.topics).hint(hint).after(after);
+        let field = Field::new("topics", t!("Topics")).value(&self.typed.topics).hint(hint).after(after);
         let field = field.with("list", "offered-topics").with("autocomplete", "off").with("data-several", "");
         field.exact().input()
     }
@@ -272,10 +283,10 @@ impl SubmissionPage<'_> {
             |text: &Body| html! { div.text.formatted dir="auto" { (markdown(text.as_str(), links)) } };
         html! {
             section.preview aria-labelledby="preview-heading" {
-                h2 #preview-heading { "Preview" }
+                h2 #preview-heading { (t!("heading" => "Preview")) }
                 p.hint {
-                    @if self.edited.is_some() { "Your changes are not saved yet." }
-                    @else { "The story is not submitted yet." }
+                    @if self.edited.is_some() { (t!("Your changes are not saved yet.")) }
+                    @else { (t!("The story is not submitted yet.")) }
                 }
                 p.preview-title dir="auto" {
                     @match &submission.content {
@@ -292,7 +303,7 @@ impl SubmissionPage<'_> {
                 @match &submission.content {
                     SubmissionContent::Text(text) => { (shown(text)) }
                     SubmissionContent::Link(_, Some(comment)) => {
-                        p.hint { "Your first comment:" }
+                        p.hint { (t!("Your first comment:")) }
                         (shown(comment))
                     }
                     SubmissionContent::Link(_, None) => {}
@@ -320,19 +331,19 @@ fn needed_for_topic(frame: &Frame<'_>) -> Markup {
     let needed = frame.rules.karma.new_topic_minimum;
     let is_poor = frame.viewer.is_some_and(|viewer| viewer.karma < needed && !viewer.is_administrator());
     html! {
-        @if is_poor { " A new topic needs " (number(needed)) " karma." }
-        @else if is_new_member(frame) { " New members can’t create topics." }
+        @if is_poor { " " (t!("A new topic needs {karma} karma.", karma = needed)) }
+        @else if is_new_member(frame) { " " (t!("New members can’t create topics.")) }
     }
 }
 
 /// The link to drag to the browser's bookmarks bar.
 fn bookmarklet(frame: &Frame<'_>, form_address: &str) -> Markup {
     html! {
-        h2 { "Submit from any page" }
-        p { "Drag this to your bookmarks bar, then click it on any page to submit it." }
+        h2 { (t!("Submit from any page")) }
+        p { (t!("Drag this to your bookmarks bar, then click it on any page to submit it.")) }
         p {
             a.bookmarklet href=(bookmarklet_script(form_address)) {
-                "Submit to " (frame.site().name)
+                (t!("Submit to {site}", site = &frame.site().name))
             }
         }
     }

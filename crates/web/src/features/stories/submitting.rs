@@ -14,7 +14,7 @@ use crate::features::search::suggesting::stories_like;
 use crate::markup::addresses::news_address;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{KEPT_AFTER_DELETION, age, author};
+use crate::markup::parts::{age, author};
 use crate::markup::withheld::lock_notice;
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
@@ -34,6 +34,7 @@ use tidings_domain::news::lists;
 use tidings_domain::submissions::{Submission, Submitted, preparing};
 use tidings_domain::values::urls::completed;
 use tidings_domain::values::{MAX_OFFERED_TOPICS, NewsId, NewsUrl, Title, Topic, Topics};
+use tidings_language::{m, t};
 
 /// The topics that the form offers.
 async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
@@ -82,7 +83,7 @@ pub async fn edit(
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     if form.fields.read::<NewsIdForm>()?.news_id != id {
-        return Err(RequestError::field("news_id", "it must be the number in the address"));
+        return Err(RequestError::field("news_id", m!("it must be the number in the address")));
     }
     PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
 }
@@ -194,17 +195,20 @@ impl PostedForm {
         let here = LocalPath::parse(&news_address(id));
         let frame = Frame::for_user(app, &here, &self.form.user);
         let content = html! {
-            h1 { "Already submitted" }
+            h1 { (t!("Already submitted")) }
             p.notice role="status" {
-                @if is_own { "You submitted this " (age(&frame, news.ctime)) "." }
-                @else { "Already submitted " (age(&frame, news.ctime)) " by " (author(line.username.as_deref())) "." }
-                @if !text.trim().is_empty() && news.locked.is_none() { " Your text is below." }
+                @let age = age(&frame, news.ctime);
+                @if is_own { (t!("You submitted this {age}.", age)) }
+                @else {
+                    (t!("Already submitted {age} by {author}.", age, author = author(line.username.as_deref())))
+                }
+                @if !text.trim().is_empty() && news.locked.is_none() { " " (t!("Your text is below.")) }
             }
             (news_list(&frame, std::slice::from_ref(&line), 0))
             (lock_notice(news))
             @if news.locked.is_none() { (CommentEditor::on_earlier(id, text).render(&frame)) }
         };
-        Ok(frame.page("Already submitted", &content).into_response())
+        Ok(frame.page(t!("Already submitted"), &content).into_response())
     }
 
     /// The story as it would be; the errors are those of sending it.
@@ -255,17 +259,19 @@ pub async fn delete_form(PathOf(id): PathOf<NewsId>, mut page: Page<Member>) -> 
     let news = changeable(&mut page, id).await?;
     let frame = page.frame().await?;
     let content = html! {
-        h1 { "Delete this story?" }
+        h1 { (t!("Delete this story?")) }
         p { (title_link(&news_address(id), Some(&news.title))) }
-        p.hint { "It will disappear from all lists. " (KEPT_AFTER_DELETION) " Its comments can still be read." }
+        p.hint {
+            (t!("It will disappear from all lists. It is kept until you leave and have erased what you wrote, or an administrator erases it. Its comments can still be read."))
+        }
         form.form method="post" action={ "/delnews/" (id) } {
             input type="hidden" name="news_id" value=(id);
             (frame.signed_fields())
-            button.button.grave { "Delete" }
+            button.button.grave { (t!("Delete")) }
         }
-        p { a.action href=(news_address(id)) { "Keep this story" } }
+        p { a.action href=(news_address(id)) { (t!("Keep this story")) } }
     };
-    Ok(frame.page("Delete this story", &content))
+    Ok(frame.page(t!("Delete this story"), &content))
 }
 
 /// POST /delnews/:id.

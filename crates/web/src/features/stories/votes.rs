@@ -10,7 +10,7 @@ use crate::features::comments::form::CommentVoteForm;
 use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::DELETED_USER;
+use crate::markup::parts::deleted_user;
 use crate::request::form::Next;
 use crate::request::path::PathOf;
 use crate::route::{LoginReason, SHORT};
@@ -24,11 +24,12 @@ use tidings_domain::comments::threads;
 use tidings_domain::news::lists;
 use tidings_domain::values::{CommentAddress, CommentOrder, NewsId, Thing};
 use tidings_domain::{Error, Refusal, votes};
+use tidings_language::{Phrase, m, t};
 
 /// The question whether to vote for a story or a comment.
 struct Question {
-    /// Its name in a sentence; `None` if there is a vote already, or nothing to vote on.
-    subject: Option<String>,
+    /// The question; `None` if there is a vote already, or nothing to vote on.
+    words: Option<Phrase<'static>>,
     /// Where the form is sent, and the field with the id.
     form: (&'static str, &'static str),
     /// The address of the story or the comment.
@@ -39,8 +40,8 @@ impl Question {
     async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self, RequestError> {
         let line = lists::get(visit, id).await?;
         let can_vote = line.my_vote.is_none() && visit.perspective().sees(&line, ShownIn::Chosen);
-        let subject = can_vote.then(|| format!("“{}”", line.news.title));
-        Ok(Self { subject, form: ("/votenews", "news_id"), back: news_address(id) })
+        let words = can_vote.then(|| t!("Vote for “{title}” now?", title = line.news.title.clone()));
+        Ok(Self { words, form: ("/votenews", "news_id"), back: news_address(id) })
     }
 
     async fn about_comment(
@@ -55,9 +56,9 @@ impl Question {
         let line = thread.line_of(comment).ok_or(Refusal::NoSuchComment)?;
         let can_vote =
             line.comment.vote_of(user.id).is_none() && thread.perspective().sees(&line, ShownIn::List);
-        let author = line.username.unwrap_or(DELETED_USER);
-        let subject = can_vote.then(|| format!("the comment by {author}"));
-        Ok(Self { subject, form: ("/votecomment", "comment_id"), back: comment_address(address) })
+        let author = line.username.unwrap_or(deleted_user()).to_owned();
+        let words = can_vote.then(|| t!("Vote for the comment by {author} now?", author));
+        Ok(Self { words, form: ("/votecomment", "comment_id"), back: comment_address(address) })
     }
 }
 
@@ -67,31 +68,31 @@ pub async fn ask(
     PathOf((kind, id)): PathOf<(String, String)>,
     Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Response, RequestError> {
-    let Question { subject, form: (action, name), back } = match Thing::parse(&kind, &id) {
+    let Question { words, form: (action, name), back } = match Thing::parse(&kind, &id) {
         Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,
         Ok(Thing::Comment(address)) => Question::about_comment(&mut visit, &user, address).await?,
         _ => return Err(RequestError::NotFound),
     };
-    let Some(subject) = subject else { return Ok(Redirect::to(&back).into_response()) };
+    let Some(words) = words else { return Ok(Redirect::to(&back).into_response()) };
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 dir="auto" { "Vote for " (subject) " now?" }
+        h1 dir="auto" { (words) }
         form.form method="post" action=(action) {
             input type="hidden" name=(name) value=(id);
             input type="hidden" name="vote_type" value="up";
             input type="hidden" name="next" value=(back);
             (frame.signed_fields())
-            div { button.button { "Vote" } }
+            div { button.button { (t!("button" => "Vote")) } }
         }
-        p { a.action href=(back) { "Not now" } }
+        p { a.action href=(back) { (t!("Not now")) } }
     };
-    Ok(frame.page("Vote", &content).into_response())
+    Ok(frame.page(t!("heading" => "Vote"), &content).into_response())
 }
 
 /// Votes on stories.
 pub fn actions_on_news() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/votenews", "Vote on a story.", |app, by, form: &NewsVoteForm| {
+        Action::setting("/votenews", m!("Vote on a story."), |app, by, form: &NewsVoteForm| {
             Box::pin(async move {
                 match form.vote_type {
                     Some(direction) => {
@@ -109,7 +110,7 @@ pub fn actions_on_news() -> Vec<ActionEntry> {
 /// Votes on comments.
 pub fn actions_on_comments() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/votecomment", "Vote on a comment.", |app, by, form: &CommentVoteForm| {
+        Action::setting("/votecomment", m!("Vote on a comment."), |app, by, form: &CommentVoteForm| {
             Box::pin(async move {
                 let (site, now, address) = (&app.site, app.now(), form.comment_id);
                 match form.vote_type {

@@ -4,6 +4,7 @@
 use crate::request::description::values;
 use crate::request::form::{form, parsed, text, valid};
 use tidings_domain::values::{TweetId, TweetText};
+use tidings_language::m;
 
 form! {
     /// A new tweet.
@@ -17,7 +18,7 @@ form! {
     /// A tweet to delete.
     pub struct TweetDeletion {
         /// The tweet.
-        pub tweet_id: TweetId = parsed("it must be the number of a tweet"), values::Id;
+        pub tweet_id: TweetId = parsed(m!("it must be the number of a tweet")), values::Id;
     }
 }
 

@@ -16,11 +16,12 @@ use crate::request::form::Form;
 use crate::request::paging::PageQuery;
 use crate::route::{LONG, LoginReason, Wing};
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::{MAX_TWEET, Window};
+use tidings_language::{m, n, t};
 
 /// The pages about following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +37,13 @@ pub enum Tab {
 /// The links between these pages, for viewers who are logged in.
 pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     let tabs = [
-        (Tab::Home, "/home", "Following"),
-        (Tab::Everyone, "/everyone", "Everyone"),
-        (Tab::Suggestions, "/suggestions", "People to follow"),
+        (Tab::Home, "/home", t!("tab" => "Following")),
+        (Tab::Everyone, "/everyone", t!("tab" => "Everyone")),
+        (Tab::Suggestions, "/suggestions", t!("People to follow")),
     ];
     html! {
         @if frame.viewer.is_some() {
-            nav.tabs aria-label="Timelines" {
+            nav.tabs aria-label=(t!("Timelines")) {
                 ul {
                     @for (page, address, name) in tabs { (tab(address, name, page == here)) }
                 }
@@ -62,7 +63,7 @@ fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &
         None => "/home/events".to_owned(),
     };
     let content = html! {
-        h1.hidden { "Following" }
+        h1.hidden { (t!("tab" => "Following")) }
         (tabs(frame, Tab::Home))
         div.with-beside {
             div {
@@ -71,13 +72,15 @@ fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &
                     div.live aria-live="polite" data-live=(events) {}
                 }
                 @if page.lines.is_empty() && page.unlisted > 0 {
-                    p.empty { "You have muted all posts on this page." }
+                    p.empty { (t!("You have muted all posts on this page.")) }
                 } @else if page.lines.is_empty() {
                     (nothing(is_first))
                 } @else {
                     (tweet_list(frame, &page.lines))
                     @if is_first && page.lines.len() < FEW_POSTS {
-                        p.hint { "Here are the posts of people you follow, and the stories they submit after you follow them." }
+                        p.hint {
+                            (t!("Here are the posts of people you follow, and the stories they submit after you follow them."))
+                        }
                     }
                 }
                 (rest_of_timeline(frame, "/home", page))
@@ -85,13 +88,18 @@ fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &
             (who_to_follow(frame, suggestions))
         }
     };
-    frame.page("Following", &content)
+    frame.page(t!("tab" => "Following"), &content)
 }
 
 fn form(frame: &Frame<'_>) -> Markup {
     let limit = MAX_TWEET.to_string();
-    let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
-    let text = Field::new("text", "Your post").hint(hint);
+    let hint = n!(
+        MAX_TWEET,
+        "Up to {count} character. Use @name to mention someone.",
+        "Up to {count} characters. Use @name to mention someone.",
+    )
+    .render();
+    let text = Field::new("text", t!("Your post")).hint(hint);
     let draft = draft_key(frame, "tweet");
     let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
     html! {
@@ -99,7 +107,7 @@ fn form(frame: &Frame<'_>) -> Markup {
             (frame.signed_fields())
             (text.text_area())
             // The script adds how many characters are left.
-            div.send { button.button { "Add post" } }
+            div.send { button.button { (t!("Add post")) } }
         }
     }
 }
@@ -109,14 +117,13 @@ fn nothing(is_first: bool) -> Markup {
     html! {
         @if is_first {
             div.empty {
-                p { "Your posts and those of the people you follow appear here." }
-                p {
-                    "Find " a href="/suggestions" { "people to follow" } " or read "
-                    a href="/everyone" { "everyone’s posts" } "."
-                }
+                p { (t!("Your posts and those of the people you follow appear here.")) }
+                @let people = html! { a href="/suggestions" { (t!("people to follow")) } };
+                @let posts = html! { a href="/everyone" { (t!("everyone’s posts")) } };
+                p { (t!("Find {people} or read {posts}.", people, posts)) }
             }
         } @else {
-            (no_more("posts", "/home"))
+            (no_more(t!("No more posts."), "/home"))
         }
     }
 }
@@ -143,7 +150,7 @@ pub async fn home(
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once("/tweet", "Write a post.", |app, by, form: &TweetForm| {
+        Action::once("/tweet", m!("action" => "Write a post."), |app, by, form: &TweetForm| {
             Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text))
         })
         .answering(async |_, tweet| Ok(TweetedResponse::from(tweet)))
@@ -161,17 +168,17 @@ pub async fn everyone(
     Page { app, mut visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    let later = query.before.as_ref().map(|_| ("posts", "/everyone"));
+    let later = query.before.as_ref().map(|_| (t!("No more posts."), "/everyone"));
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1.hidden[frame.viewer.is_some()] { "Everyone’s posts" }
+        h1.hidden[frame.viewer.is_some()] { (t!("Everyone’s posts")) }
         (tabs(&frame, Tab::Everyone))
         @if page.lines.is_empty() && page.unlisted == 0 {
-            (empty_page(later, "No posts here yet.", ("/home", "Write the first one")))
+            (empty_page(later, t!("No posts here yet."), ("/home", t!("Write the first one"))))
         }
         (tweet_list(&frame, &page.lines))
         (rest_of_timeline(&frame, "/everyone", &page))
     };
-    Ok(frame.page("Everyone’s posts", &content))
+    Ok(frame.page(t!("Everyone’s posts"), &content))
 }

@@ -22,12 +22,13 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::timelines::follows::{self, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::UserId;
-use tidings_domain::values::words::counted;
+use tidings_language::{Argument, Phrase, m, n, t};
 
 /// The button that follows or unfollows a user; nothing for the viewer's own account. It
 /// redirects to `next`. In a list, its label includes the username.
 pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
-    let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
+    let (action, label) =
+        if person.followed { ("/unfollow", t!("Unfollow")) } else { ("/follow", t!("Follow")) };
     let whom = html! { @if among_others { span.hidden { " " (person.username) } } };
     html! {
         @match frame.viewer {
@@ -44,7 +45,7 @@ pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_other
                 form.follow action="/login" {
                     input type="hidden" name="next" value=(next);
                     input type="hidden" name="reason" value=(LoginReason::Follow.name());
-                    button.button.small { "Follow" (whom) }
+                    button.button.small { (t!("Follow")) (whom) }
                 }
             }
         }
@@ -56,7 +57,7 @@ fn person_anchor(id: UserId) -> String {
 }
 
 /// One person in a list, with a remark about them.
-fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Markup {
+fn person_item(frame: &Frame<'_>, person: &Person, about: Option<Phrase<'_>>) -> Markup {
     let anchor = person_anchor(person.id);
     html! {
         li.person #(anchor) data-item {
@@ -70,10 +71,12 @@ fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Marku
 }
 
 /// The reason for a suggestion.
-fn reason(suggestion: &Suggestion) -> String {
+fn reason(suggestion: &Suggestion) -> Phrase<'static> {
     match suggestion.followed_by_friends {
-        0 => counted(suggestion.followers, "follower", "followers"),
-        friends => format!("followed by {} you follow", counted(friends, "person", "people")),
+        0 => n!(suggestion.followers, "{count} follower", "{count} followers"),
+        friends => {
+            n!(friends, "followed by {count} person you follow", "followed by {count} people you follow")
+        }
     }
 }
 
@@ -82,13 +85,13 @@ pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
     html! {
         @if !suggestions.is_empty() {
             aside.beside aria-labelledby="people-to-follow" {
-                h2 #people-to-follow { "People to follow" }
+                h2 #people-to-follow { (t!("People to follow")) }
                 ol.people role="list" {
                     @for suggestion in suggestions {
-                        (person_item(frame, &suggestion.person, Some(&reason(suggestion))))
+                        (person_item(frame, &suggestion.person, Some(reason(suggestion))))
                     }
                 }
-                p { a.action href="/suggestions" { "More people" } }
+                p { a.action href="/suggestions" { (t!("More people")) } }
             }
         }
     }
@@ -102,21 +105,19 @@ pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Mark
         return Err(RequestError::LoginRequired);
     }
     let content = html! {
-        h1.hidden { "People to follow" }
+        h1.hidden { (t!("People to follow")) }
         (tabs(&frame, Tab::Suggestions))
         @if suggestions.is_empty() {
-            p.empty {
-                "There is nobody left to suggest. "
-                a href="/everyone" { "See everyone’s posts" } "."
-            }
+            @let link = html! { a href="/everyone" { (t!("See everyone’s posts")) } };
+            p.empty { (t!("There is nobody left to suggest. {link}.", link)) }
         }
         ol.people role="list" {
             @for suggestion in &suggestions {
-                (person_item(&frame, &suggestion.person, Some(&reason(suggestion))))
+                (person_item(&frame, &suggestion.person, Some(reason(suggestion))))
             }
         }
     };
-    Ok(frame.page("People to follow", &content))
+    Ok(frame.page(t!("People to follow"), &content))
 }
 
 /// GET /@:name/followers and /@:name/followings.
@@ -133,43 +134,52 @@ pub async fn people_of(
     }
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let profile = profile_address(&name, "");
-    let (heading, empty, base) = match side {
+    let (empty, base) = match side {
         Side::Followers => (
-            "Followers of",
-            ("No followers yet. People follow you when they like your posts.", ("/home", "Go to your posts")),
+            (
+                t!("No followers yet. People follow you when they like your posts."),
+                ("/home", t!("Go to your posts")),
+            ),
             profile_address(&name, "/followers"),
         ),
         Side::Followings => (
-            "Followed by",
-            ("Not following anyone yet.", ("/suggestions", "Find people to follow")),
+            (t!("Not following anyone yet."), ("/suggestions", t!("Find people to follow"))),
             profile_address(&name, "/followings"),
         ),
     };
     let content = html! {
-        h1 { (heading) " " a href=(profile) { (name) } }
+        h1 { (people_heading(side, html! { a href=(profile) { (name) } })) }
         @if page.people.is_empty() && here.parameter("before").is_some() {
-            (no_more("people", &base))
+            (no_more(t!("No more people."), &base))
         } @else if page.count == 0 {
             (empty_but(empty.0, empty.1))
         } @else {
-            p.hint { (counted(page.count, "person", "people")) }
+            p.hint { (n!(page.count, "{count} person", "{count} people")) }
         }
         ol.people role="list" {
             @for person in &page.people { (person_item(&frame, person, None)) }
         }
         (older(&base, page.next))
     };
-    Ok(frame.page(&format!("{heading} {name}"), &content))
+    Ok(frame.page(&people_heading(side, &name).to_string(), &content))
+}
+
+/// The heading of a list of people, with the name of whom it belongs to.
+fn people_heading<'a>(side: Side, name: impl Into<Argument<'a>>) -> Phrase<'a> {
+    match side {
+        Side::Followers => t!("Followers of {name}", name),
+        Side::Followings => t!("Followed by {name}", name),
+    }
 }
 
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/follow", "Follow a person.", |app, by, form: &FollowForm| {
+        Action::setting("/follow", m!("Follow a person."), |app, by, form: &FollowForm| {
             Box::pin(follows::follow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
         .then(SHORT.of(Wing::Timelines).asking(LoginReason::Follow), page_of_button),
-        Action::setting("/unfollow", "Unfollow a person.", |app, by, form: &FollowForm| {
+        Action::setting("/unfollow", m!("Unfollow a person."), |app, by, form: &FollowForm| {
             Box::pin(follows::unfollow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
         .then(SHORT.of(Wing::Timelines).asking(LoginReason::Follow), page_of_button),

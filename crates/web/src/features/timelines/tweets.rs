@@ -6,6 +6,7 @@ use crate::features::moderation::acting::moderates_instead;
 use crate::limits::TWEET_CACHE_BYTES;
 use crate::markup::addresses::{news_address, profile_address, tweet_address};
 use crate::markup::autolink::linked;
+use crate::markup::dates::ago;
 use crate::markup::fragments::{
     ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
 };
@@ -13,8 +14,8 @@ use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
 use crate::markup::moderation_tools::{is_moderator, menu_link};
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{DELETED_USER, age_as, ago, more_link, number, title_link};
-use crate::markup::withheld::{insider_notice, show_link, stand_in, unlisted_note};
+use crate::markup::parts::{age_as, deleted_user, more_link, number, title_link};
+use crate::markup::withheld::{Kind, insider_notice, show_link, stand_in, unlisted_note};
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedForm;
 use crate::settings::SiteSettings;
@@ -31,6 +32,7 @@ use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets::{self, Tweet};
 use tidings_domain::values::{Cursor, Deed, Thing, Timestamp, TweetId};
+use tidings_language::t;
 use tidings_text::stored_text::StoredText;
 
 /// The second in which a tweet was posted.
@@ -89,7 +91,7 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
 pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
     let address = |next| frame.here.keeping_hidden(format!("{base}?before={next}"));
     html! {
-        (unlisted_note(frame, page.unlisted, ("post", "posts")))
+        (unlisted_note(frame, page.unlisted, Kind::Post))
         (more_link(page.next.map(address)))
     }
 }
@@ -120,7 +122,7 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
                 flag_link(tweet).render_to(html);
             }
             if may_delete {
-                html! { " · " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+                html! { " · " a href={ "/deltweet/" (tweet.id) } { (t!("delete")) } }.render_to(html);
             }
             menu_link(frame, &Thing::Tweet(tweet.id), tweet.user_id).render_to(html);
         }
@@ -146,7 +148,7 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
 fn flag_link(tweet: &Tweet) -> Markup {
     html! {
         @if tweet.news_id.is_none() && tweet.state().is_open() {
-            " · " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" }
+            " · " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { (t!("verb" => "flag")) }
         }
     }
 }
@@ -163,7 +165,7 @@ fn tweet_markup(
         div.meta {
             @match username {
                 Some(username) => { (person_link(username, fullname)) }
-                None => { span.author { (DELETED_USER) } }
+                None => { span.author { (deleted_user()) } }
             }
             " · "
             a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(&line), age)) }
@@ -183,7 +185,7 @@ fn announcement(links: LinkTarget, news: &News) -> Markup {
             // Without the badge of the site, which would cost a round trip.
             div dir="auto" { (title_link(links, news, Score::NoScore)) }
             a href=(news_address(news.id)) {
-                "discuss" @if news.comments > 0 { " (" (number(news.comments)) ")" }
+                (t!("discuss")) @if news.comments > 0 { " (" (number(news.comments)) ")" }
             }
         }
     }
@@ -212,7 +214,8 @@ pub async fn show(
         Viewed::Nothing => return Err(RequestError::NotFound),
     };
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let heading = format!("Post by {}", line.username.as_deref().unwrap_or(DELETED_USER));
+    let author = line.username.as_deref().unwrap_or(deleted_user());
+    let heading = t!("Post by {author}", author).to_string();
     let withheld =
         line.tweet.withheld.as_ref().or_else(|| line.news.as_ref().and_then(|news| news.withheld.as_ref()));
     let content = html! {
@@ -223,14 +226,14 @@ pub async fn show(
                 article.tweet.alone { (tweet(&frame, line)) }
             }
             Viewed::Line(_, why) => {
-                p.gone { (stand_in(*why, withheld, "a post")) (show_link(&frame, *why, "")) }
+                p.gone { (stand_in(*why, withheld, Kind::Post)) (show_link(&frame, *why, "")) }
             }
             Viewed::Nothing => {}
         }
         // Others have it below the text.
         @if view.as_whole().is_none() { (menu_link(&frame, &Thing::Tweet(id), line.tweet.user_id)) }
         @if let Some(username) = &line.username {
-            p { a.action href=(profile_address(username, "")) { "More posts by " (username) } }
+            p { a.action href=(profile_address(username, "")) { (t!("More posts by {author}", author = username)) } }
         }
     };
     let text = view.as_whole().map(|line| shortened(line.text())).unwrap_or_default();
@@ -247,16 +250,16 @@ pub async fn delete_form(
     line.tweet.may_delete(&user)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Delete this post?" }
+        h1 { (t!("Delete this post?")) }
         article.tweet.alone { (tweet(&frame, &line)) }
-        p.hint { "It will disappear from all timelines, and its text is deleted." }
+        p.hint { (t!("It will disappear from all timelines, and its text is deleted.")) }
         form.form method="post" action={ "/deltweet/" (id) } {
             (frame.signed_fields())
-            button.button.grave { "Delete" }
+            button.button.grave { (t!("Delete")) }
         }
-        p { a.action href=(tweet_address(id)) { "Keep this post" } }
+        p { a.action href=(tweet_address(id)) { (t!("Keep this post")) } }
     };
-    Ok(frame.page("Delete this post", &content))
+    Ok(frame.page(t!("Delete this post"), &content))
 }
 
 /// POST /deltweet/:id: apisecret.

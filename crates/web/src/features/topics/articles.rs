@@ -20,6 +20,7 @@ use tidings_domain::accounts::reader::Reader;
 use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::values::{NewsUrl, TopicChoice};
+use tidings_language::t;
 
 /// Which articles a list has.
 #[derive(Debug, Clone)]
@@ -73,7 +74,8 @@ impl ArticlesPage<'_> {
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
             @if let ArticleList::Topics(topics) = &self.list {
                 @if let Some(topic) = topics.single() {
-                    (search_within(frame, &format!("Search stories about {topic}"), ("stories", &format!("topic:{topic}"))))
+                    @let label = t!("Search stories about {topic}", topic = topic.as_str()).to_string();
+                    (search_within(frame, &label, ("stories", &format!("topic:{topic}"))))
                     (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
                 }
                 (combinations(topics, &self.page.about.others, self.order))
@@ -86,8 +88,8 @@ impl ArticlesPage<'_> {
     fn heading(&self) -> String {
         match (self.feed(), self.order) {
             (Some(feed), _) => feed.heading(),
-            (None, ArticleOrder::Score) => "Best in your topics".into(),
-            (None, ArticleOrder::Time) => "New in your topics".into(),
+            (None, ArticleOrder::Score) => t!("Best in your topics").into(),
+            (None, ArticleOrder::Time) => t!("New in your topics").into(),
         }
     }
 
@@ -133,15 +135,15 @@ impl ArticlesPage<'_> {
         let first_page = self.address(self.order);
         match &self.list {
             _ if self.page.unlisted > 0 => {
-                html! { p.empty { "All stories on this page are hidden or in topics you have muted." } }
+                html! { p.empty { (t!("All stories on this page are hidden or in topics you have muted.")) } }
             }
-            _ if self.number != PageNumber::FIRST => no_more("stories", &first_page),
+            _ if self.number != PageNumber::FIRST => no_more(t!("No more stories."), &first_page),
             ArticleList::Followed => empty_but(
-                "Stories with the topics you follow appear here.",
-                (TOPICS, "Choose topics to follow"),
+                t!("Stories with the topics you follow appear here."),
+                (TOPICS, t!("Choose topics to follow")),
             ),
             ArticleList::All | ArticleList::Topics(_) => {
-                empty_but("No stories here yet.", ("/submit", "Submit a story"))
+                empty_but(t!("No stories here yet."), ("/submit", t!("Submit a story")))
             }
         }
     }
@@ -150,13 +152,15 @@ impl ArticlesPage<'_> {
     fn orders(&self) -> Markup {
         let order = |order, name: &str| tab(&self.address(order), name, order == self.order);
         html! {
-            nav.tabs aria-label="Order" {
+            nav.tabs aria-label=(t!("noun" => "Order")) {
                 ul {
-                    (order(ArticleOrder::Score, "Best"))
-                    (order(ArticleOrder::Time, "New"))
-                    li { a href=(TOPICS) { "Topics" } }
-                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { "Past" } } }
-                    @if let Some(feed) = self.feed() { li { a href=(feed.address(FeedFormat::Atom)) { "Feed" } } }
+                    (order(ArticleOrder::Score, t!("order" => "Best")))
+                    (order(ArticleOrder::Time, t!("order" => "New")))
+                    li { a href=(TOPICS) { (t!("Topics")) } }
+                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { (t!("tab" => "Past")) } } }
+                    @if let Some(feed) = self.feed() {
+                        li { a href=(feed.address(FeedFormat::Atom)) { (t!("Feed")) } }
+                    }
                 }
             }
         }
@@ -307,7 +311,7 @@ mod tests {
             let list = all_by_score(&page);
             let html = framed(None, |frame| list.render(frame)).into_string();
             assert!(html.contains(shown) && html.contains("7</span> votes"), "{html}");
-            assert!(!html.contains("javascript:") && !html.contains("Vote up"), "{html}");
+            assert!(!html.contains("javascript:") && !html.contains(r#"title="Vote up""#), "{html}");
         }
     }
 

@@ -13,6 +13,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::articles::topics;
 use tidings_domain::values::{ARTICLES_PER_PAGE, NewsId, Timestamp, Topic, TopicChoice};
+use tidings_language::m;
 
 answer! {
     /// A page of a list of articles.
@@ -84,7 +85,7 @@ pub async fn of_topics(
     let topics: TopicChoice = parse(
         &name,
         "name",
-        "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
+        m!("it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)"),
     )?;
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     Ok(Json(lists::of_topics(&mut visit, &topics, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
@@ -94,12 +95,12 @@ fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {
     match text {
         "score" => Ok(ArticleOrder::Score),
         "time" => Ok(ArticleOrder::Time),
-        _ => Err(RequestError::field("order", "it must be score or time")),
+        _ => Err(RequestError::field("order", m!("it must be score or time"))),
     }
 }
 
 fn page_of(text: &str) -> Result<PageNumber, RequestError> {
-    parse(text, "page", "it must be a whole number from 1 on")
+    parse(text, "page", m!("it must be a whole number from 1 on"))
 }
 
 /// Writes a score as a whole number. Only a score that another program wrote can have a

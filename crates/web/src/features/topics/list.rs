@@ -11,10 +11,10 @@ use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::Page;
-use crate::markup::parts::{empty_but, fitting, number, small_form};
+use crate::markup::parts::{empty_but, fitting, small_form};
 use crate::route::{LONG, LoginReason, SHORT};
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::users::User;
@@ -22,22 +22,27 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{MAX_TOPIC_SENTENCE, Topic, TopicChoice, size};
 use tidings_keyspace::Within;
+use tidings_language::{Phrase, m, n, p, t};
 
 /// The page of all topics.
 fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
     let content = html! {
-        h1 { "Topics" }
+        h1 { (t!("Topics")) }
         p.hint {
-            "Open a topic to follow, mute or combine it. Or see the " a href="/best" { "best" } " stories of all topics, "
-            a href="/past" { "past" } " stories, or a " a href="/random" { "random one" } "."
+            (t!(
+                "Open a topic to follow, mute or combine it. Or see the {best} stories of all topics, {past} stories, or a {random}.",
+                best = html! { a href="/best" { (t!("stories" => "best")) } },
+                past = html! { a href="/past" { (t!("stories" => "past")) } },
+                random = html! { a href="/random" { (t!("random one")) } },
+            ))
         }
-        @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories in your topics" } } }
+        @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { (t!("Stories in your topics")) } } }
         (moves(frame, overview))
         @if overview.topics.is_empty() {
-            (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
+            @let step = ("/submit", t!("Submit a story with a topic"));
+            (empty_but(t!("No topics yet. Topics appear when someone uses them."), step))
         } @else {
             @let topics = &overview.topics;
             @let topics = topics.get(..LISTED_TOPICS).unwrap_or(topics);
@@ -46,24 +51,26 @@ fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
                 @for line in topics.iter().take(shown) {
                     li {
                         (topic_link(&line.topic)) " "
-                        span.count { (counted(line.articles, "story", "stories")) }
+                        span.count { (n!(line.articles, "{count} story", "{count} stories")) }
                         @if !line.sentence.is_empty() { p.sentence { bdi { (line.sentence) } } }
                     }
                 }
             }
             @if overview.topics.len() > shown {
-                p.hint { "These are the largest " (number(shown)) " topics." }
+                p.hint {
+                    (n!(shown, "These are the largest {count} topics.", "These are the largest {count} topics."))
+                }
             }
         }
     };
-    frame.page("Topics", &content)
+    frame.page(t!("Topics"), &content)
 }
 
 /// Moves that are not finished, for administrators.
 fn moves(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
     html! {
         @if is_admin(frame) && !overview.moves.is_empty() {
-            h2 { "Unfinished moves" }
+            h2 { (t!("Unfinished moves")) }
             ul {
                 @for (from, to) in &overview.moves {
                     li {
@@ -71,8 +78,8 @@ fn moves(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
                             (frame.signed_fields())
                             input type="hidden" name="topic" value=(from);
                             input type="hidden" name="into" value=(to);
-                            (from) " to " (to) " "
-                            button.button.small { "Continue" }
+                            (t!("{from} to {to}", from, to)) " "
+                            button.button.small { (t!("Continue")) }
                         }
                     }
                 }
@@ -108,20 +115,20 @@ pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup
     html! {
         div.stance {
             @if reader.followed.contains(topic) {
-                (form("/unfollowtopic", "Unfollow this topic"))
+                (form("/unfollowtopic", t!("Unfollow this topic")))
             } @else {
-                (form("/followtopic", "Follow this topic"))
+                (form("/followtopic", t!("Follow this topic")))
             }
             @if reader.has_muted_topic(topic) {
-                (form("/unmutetopic", "Unmute this topic"))
+                (form("/unmutetopic", t!("Unmute this topic")))
             } @else {
-                (form("/mutetopic", "Mute this topic"))
+                (form("/mutetopic", t!("Mute this topic")))
             }
         }
         @if reader.has_muted_topic(topic) {
             p.hint {
-                "You have muted this topic: its stories are hidden in your lists. "
-                a href=(MUTES) { "Everything you have muted" }
+                (t!("You have muted this topic: its stories are hidden in your lists.")) " "
+                a href=(MUTES) { (t!("Everything you have muted")) }
             }
         }
     }
@@ -138,49 +145,55 @@ pub fn followed_topics(reader: Option<&Reader>) -> Markup {
     };
     html! {
         @if let Some(reader) = reader {
-            (list("You follow", &reader.followed))
-            (list("You have muted", &reader.muted_topics))
+            (list(t!("You follow"), &reader.followed))
+            (list(t!("You have muted"), &reader.muted_topics))
         }
     }
 }
 
 /// The links that add another topic to a list, or remove one.
 pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder) -> Markup {
-    let link = |choice: Option<TopicChoice>, text: &str| {
+    let link = |choice: &TopicChoice, text: Phrase<'_>| {
         html! {
-            @if let Some(choice) = choice {
-                " " a href=(list_address(Some(&choice), order)) {
-                    (text) span.hidden { ": " (described(&choice)) }
-                }
-            }
+            a href=(list_address(Some(choice), order)) { (text) span.hidden { ": " (described(choice)) } }
         }
     };
     let is_all = topics.within() == Within::All;
-    let (other_way, other_text) =
-        if is_all { (Within::Any, "in any of them") } else { (Within::All, "in all of them") };
+    let within = |way, text| {
+        let others = TopicChoice::of(topics.topics().to_vec(), way);
+        html! { @if let Some(others) = others { (link(&others, text)) } }
+    };
     let is_several = topics.single().is_none();
     html! {
         @if is_several {
             p.combined {
-                "Stories in " @if is_all { "all" } @else { "any" } " of these topics. Show those"
-                (link(TopicChoice::of(topics.topics().to_vec(), other_way), other_text))
-                "."
+                @if is_all {
+                    @let others = within(Within::Any, p!("in any of them"));
+                    (t!("Stories in all of these topics. Show those {others}.", others))
+                } @else {
+                    @let others = within(Within::All, p!("in all of them"));
+                    (t!("Stories in any of these topics. Show those {others}.", others))
+                }
                 @for topic in topics.topics() {
-                    " " (link(topics.without(topic), &format!("without {topic}")))
+                    @if let Some(others) = topics.without(topic) {
+                        "  " (link(&others, t!("without {topic}", topic = topic.as_str())))
+                    }
                 }
             }
         }
         @if others.first().is_some_and(|other| topics.with(other, Within::All).is_some()) {
             details.tools.combine {
-                summary { "Combine with another topic" }
-                p.hint { "Any: stories in at least one of the topics. All: only stories in each of them." }
+                summary { (t!("Combine with another topic")) }
+                p.hint { (t!("Any: stories in at least one of the topics. All: only stories in each of them.")) }
                 ul.topic-list role="list" {
                     @for other in others {
                         li {
                             span { (other) }
                             span.count {
-                                (link(topics.with(other, Within::Any), "any"))
-                                (link(topics.with(other, Within::All), "all"))
+                                @let ways = [(Within::Any, p!("topics" => "any")), (Within::All, p!("topics" => "all"))];
+                                @for (way, text) in ways {
+                                    @if let Some(choice) = topics.with(other, way) { " " (link(&choice, text)) }
+                                }
                             }
                         }
                     }
@@ -195,12 +208,12 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
     html! {
         @if is_admin(frame) {
             details.tools {
-                summary { "Rename or merge this topic" }
+                summary { (t!("Rename or merge this topic")) }
                 (move_form(frame, topic, Move::Rename))
                 (move_form(frame, topic, Move::Merge))
             }
             details.tools {
-                summary { "Describe this topic" }
+                summary { (t!("Describe this topic")) }
                 (describe_form(frame, topic, sentence))
             }
         }
@@ -209,17 +222,20 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
 
 /// The form for the sentence that describes a topic.
 fn describe_form(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
-    let hint = html! {
-        "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the description."
-    };
-    let field = Field::new("about", "What it is about, in one sentence").value(sentence).hint(hint);
+    let hint = n!(
+        MAX_TOPIC_SENTENCE,
+        "At most {count} character. Leave it empty to remove the description.",
+        "At most {count} characters. Leave it empty to remove the description.",
+    )
+    .render();
+    let field = Field::new("about", t!("What it is about, in one sentence")).value(sentence).hint(hint);
     html! {
         form.form method="post" action="/describetopic" {
             (frame.signed_fields())
             (frame.form_page())
             input type="hidden" name="topic" value=(topic);
             (field.with("dir", "auto").with("autocomplete", "off").input())
-            button.button { "Save" }
+            button.button { (t!("Save")) }
         }
     }
 }
@@ -227,12 +243,12 @@ fn describe_form(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
 /// The form for a move of a topic.
 fn move_form(frame: &Frame<'_>, topic: &Topic, kind: Move) -> Markup {
     let (action, button) = match kind {
-        Move::Rename => ("/renametopic", "Rename"),
-        Move::Merge => ("/mergetopic", "Merge"),
+        Move::Rename => ("/renametopic", t!("button" => "Rename")),
+        Move::Merge => ("/mergetopic", t!("button" => "Merge")),
     };
     let (name, label) = match kind {
-        Move::Rename => ("name", "New name"),
-        Move::Merge => ("into", "Topic to merge it into"),
+        Move::Rename => ("name", t!("New name")),
+        Move::Merge => ("into", t!("Topic to merge it into")),
     };
     let field = Field::new(name, label).with("autocomplete", "off").required().exact();
     html! {
@@ -256,29 +272,29 @@ pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup, R
 /// The actions on topics.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/followtopic", "Follow a topic.", |app, by, form: &TopicForm| {
+        Action::setting("/followtopic", m!("Follow a topic."), |app, by, form: &TopicForm| {
             Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
         })
         .back(SHORT.asking(LoginReason::Follow)),
-        Action::setting("/unfollowtopic", "Stop following a topic.", |app, by, form: &TopicForm| {
+        Action::setting("/unfollowtopic", m!("Stop following a topic."), |app, by, form: &TopicForm| {
             Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
         })
         .back(SHORT.asking(LoginReason::Follow)),
         Action::setting(
             "/mutetopic",
-            "Mute a topic: its stories leave the caller's lists.",
+            m!("Mute a topic: its stories leave the caller's lists."),
             |app, by, form: &TopicForm| {
                 Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Muted, &form.topic))
             },
         )
         .back(SHORT),
-        Action::setting("/unmutetopic", "Stop muting a topic.", |app, by, form: &TopicForm| {
+        Action::setting("/unmutetopic", m!("Stop muting a topic."), |app, by, form: &TopicForm| {
             Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
         })
         .back(SHORT),
         Action::setting(
             "/describetopic",
-            "Describe a topic in a sentence (administrators only).",
+            m!("Describe a topic in a sentence (administrators only)."),
             |app, by, form: &DescribeForm| {
                 Box::pin(topics::describe(&app.site, app.now(), by.user, &form.topic, form.about.as_ref()))
             },
@@ -286,7 +302,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .then(LONG, |form, ()| choice_address(&form.topic.clone().into())),
         Action::once(
             "/renametopic",
-            "Rename a topic (administrators only).",
+            m!("Rename a topic (administrators only)."),
             |app, by, form: &RenameForm| {
                 Box::pin(move_topic(app, by.user, Move::Rename, (&form.topic, &form.name)))
             },
@@ -295,7 +311,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .page(SHORT, async |sent, form, articles| Ok(redirect_after_move(&sent, form.name, articles))),
         Action::once(
             "/mergetopic",
-            "Merge a topic into another one (administrators only).",
+            m!("Merge a topic into another one (administrators only)."),
             |app, by, form: &MergeForm| {
                 Box::pin(move_topic(app, by.user, Move::Merge, (&form.topic, &form.into)))
             },

@@ -1,15 +1,17 @@
 //! Notices of matters that need a person: first on the page of administrators, each with the action to take.
 
 use crate::App;
+use crate::markup::dates::to_the_minute;
 use crate::server::conditions::{Condition, Severity};
 use crate::server::health::conditions_now;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration::{Backlog, Queues};
 use tidings_domain::report::{BackgroundCheck, BackupReport, VoteRingReport};
 use tidings_domain::supervision::panics;
 use tidings_domain::values::day;
-use tidings_domain::values::words::{counted, wait};
+use tidings_language::spans::wait;
+use tidings_language::{Phrase, n, t};
 
 /// The facts behind the notices.
 pub struct Facts {
@@ -59,14 +61,14 @@ pub fn attention(facts: &Facts) -> Markup {
     let mut notices: Vec<Notice> = conditions.chain(found.flatten()).collect();
     notices.sort_by_key(|notice| !notice.is_urgent);
     html! {
-        h2 #attention { "Needs your attention" }
+        h2 #attention { (t!("Needs your attention")) }
         @if notices.is_empty() {
-            p.hint { "Nothing at the moment." }
+            p.hint { (t!("Nothing at the moment.")) }
         } @else {
             ul.attention {
                 @for notice in &notices {
                     li.urgent[notice.is_urgent] {
-                        @if notice.is_urgent { strong { "Urgent: " } }
+                        @if notice.is_urgent { strong { (t!("Urgent:")) " " } }
                         (notice.text)
                     }
                 }
@@ -76,22 +78,22 @@ pub fn attention(facts: &Facts) -> Markup {
 }
 
 fn condition(condition: &Condition) -> Notice {
-    let since = day::parse_moment(&condition.since).map(day::to_the_minute);
+    let since = day::parse_moment(&condition.since).map(to_the_minute);
     Notice {
         is_urgent: condition.severity == Severity::Page,
         text: html! {
-            (condition.sentences())
-            @if let Ok(since) = since { " Since " (since) "." }
+            (condition.shown)
+            @if let Ok(since) = since { " " (t!("Since {time}.", time = since)) }
         },
     }
 }
 
-fn urgent_if(needs_person: bool, text: impl FnOnce() -> Markup) -> Option<Notice> {
-    needs_person.then(|| Notice { is_urgent: true, text: text() })
+fn urgent_if(needs_person: bool, text: impl FnOnce() -> Phrase<'static>) -> Option<Notice> {
+    needs_person.then(|| Notice { is_urgent: true, text: text().render() })
 }
 
-fn plain_if(needs_person: bool, text: impl FnOnce() -> Markup) -> Option<Notice> {
-    needs_person.then(|| Notice { is_urgent: false, text: text() })
+fn plain_if(needs_person: bool, text: impl FnOnce() -> Phrase<'static>) -> Option<Notice> {
+    needs_person.then(|| Notice { is_urgent: false, text: text().render() })
 }
 
 /// Notices of what has happened.
@@ -99,37 +101,47 @@ fn of_events(facts: &Facts) -> [Option<Notice>; 5] {
     let burst = facts.waiting.signup_burst_seconds;
     [
         urgent_if(facts.panics > 0, || {
-            html! {
-                (counted(facts.panics, "panic", "panics")) " on this server since it started. These are bugs: \
-                 please report them, with the log lines that say “a panic”."
-            }
+            n!(
+                facts.panics,
+                "{count} panic on this server since it started. These are bugs: please report them, with the log \
+                 lines that say “a panic”.",
+                "{count} panics on this server since it started. These are bugs: please report them, with the log \
+                 lines that say “a panic”."
+            )
         }),
         plain_if(facts.errors > 0, || {
-            html! {
-                (counted(facts.errors, "request", "requests")) " failed in the last 24 hours (5xx). The log gives the \
-                 cause of each, with the request number shown on its error page."
-            }
+            n!(
+                facts.errors,
+                "{count} request failed in the last 24 hours (5xx). The log gives the cause of each, with the request \
+                 number shown on its error page.",
+                "{count} requests failed in the last 24 hours (5xx). The log gives the cause of each, with the request \
+                 number shown on its error page."
+            )
         }),
         urgent_if(burst.is_some(), || {
-            html! {
-                "Too many accounts were created, so new ones need your approval. This ends in "
-                (wait(burst.unwrap_or_default())) ". They are in the "
-                a href="/moderate" { "review queue" } ". " code { "limits.signup_burst" } " sets the limit."
-            }
+            t!(
+                "Too many accounts were created, so new ones need your approval. This ends in {wait}. They are in the \
+                 {queue}. {setting} sets the limit.",
+                wait = wait(burst.unwrap_or_default()),
+                queue = html! { a href="/moderate" { (t!("review queue")) } },
+                setting = html! { code { "limits.signup_burst" } }
+            )
         }),
         plain_if(facts.waiting.reviews > 0, || {
-            html! {
-                (counted(facts.waiting.reviews, "item needs", "items need"))
-                " review: flags, held posts, applications or appeals. "
-                a href="/moderate" { "Open the review queue" } "."
-            }
+            n!(
+                facts.waiting.reviews,
+                "{count} item needs review: flags, held posts, applications or appeals. {open_queue}.",
+                "{count} items need review: flags, held posts, applications or appeals. {open_queue}.",
+                open_queue = html! { a href="/moderate" { (t!("Open the review queue")) } }
+            )
         }),
         plain_if(facts.vote_rings > 0, || {
-            html! {
-                (counted(facts.vote_rings as u64, "group of accounts votes", "groups of accounts vote"))
-                " for each other far more often than chance would explain. "
-                a href="/moderate/votes" { "Review them" } "."
-            }
+            n!(
+                facts.vote_rings,
+                "{count} group of accounts votes for each other far more often than chance would explain. {review}.",
+                "{count} groups of accounts vote for each other far more often than chance would explain. {review}.",
+                review = html! { a href="/moderate/votes" { (t!("Review them")) } }
+            )
         }),
     ]
 }
@@ -138,21 +150,24 @@ fn of_events(facts: &Facts) -> [Option<Notice>; 5] {
 fn of_settings(facts: &Facts) -> [Option<Notice>; 3] {
     [
         plain_if(!facts.has_email, || {
-            html! {
+            t!(
                 "Your account has no e-mail address, so you can't reset a lost password or be warned about changes \
-                 to it. " a href="/settings/mail" { "Add one" } "."
-            }
+                 to it. {add_one}.",
+                add_one = html! { a href="/settings/mail" { (t!("e-mail address" => "Add one")) } }
+            )
         }),
         plain_if(!facts.sends_mail, || {
-            html! {
-                "This site doesn't send mail, so nobody can reset a password. Set " code { "mail.relay" } "."
-            }
+            t!(
+                "This site doesn't send mail, so nobody can reset a password. Set {setting}.",
+                setting = html! { code { "mail.relay" } }
+            )
         }),
         plain_if(!facts.makes_backups, || {
-            html! {
-                "Automatic backups are off. Set " code { "backup.folder" } ", or run " code { "tidings backup" }
-                " once a day."
-            }
+            t!(
+                "Automatic backups are off. Set {setting}, or run {command} once a day.",
+                setting = html! { code { "backup.folder" } },
+                command = html! { code { "tidings backup" } }
+            )
         }),
     ]
 }

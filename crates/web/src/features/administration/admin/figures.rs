@@ -7,7 +7,8 @@ use crate::server::traffic::percentile;
 use maud::{Markup, html};
 use tidings_domain::activity::Figures;
 use tidings_domain::counts::CountedAction;
-use tidings_domain::values::words::grouped;
+use tidings_language::numbers::{decimal, number};
+use tidings_language::{Message, Phrase, m, t};
 
 /// The figures of an hour or a day.
 pub struct Row<'a> {
@@ -20,51 +21,51 @@ pub struct Row<'a> {
 /// One number of each row.
 #[derive(Clone, Copy)]
 struct Column {
-    name: &'static str,
+    name: &'static Message,
     of: fn(&Figures) -> u64,
     shown: fn(u64) -> String,
 }
 
-const fn count(name: &'static str, of: fn(&Figures) -> u64) -> Column {
-    Column { name, of, shown: grouped }
+const fn count(name: &'static Message, of: fn(&Figures) -> u64) -> Column {
+    Column { name, of, shown: number }
 }
 
-const REQUESTS: Column = count("requests", |figures| figures.answered.requests);
+const REQUESTS: Column = count(m!("requests"), |figures| figures.answered.requests);
 /// In microseconds.
 const P99: Column = Column {
-    name: "slowest 1%",
+    name: m!("slowest 1%"),
     of: |figures| u64::try_from(percentile(&figures.answered.times, 0.99).as_micros()).unwrap_or(u64::MAX),
     shown: milliseconds,
 };
-const STORIES: Column = count("stories", |figures| figures.of(CountedAction::Story));
-const COMMENTS: Column = count("comments", |figures| figures.of(CountedAction::Comment));
-const TWEETS: Column = count("posts", |figures| figures.of(CountedAction::Tweet));
-const VOTES: Column = count("votes", |figures| {
+const STORIES: Column = count(m!("stories"), |figures| figures.of(CountedAction::Story));
+const COMMENTS: Column = count(m!("comments"), |figures| figures.of(CountedAction::Comment));
+const TWEETS: Column = count(m!("posts"), |figures| figures.of(CountedAction::Tweet));
+const VOTES: Column = count(m!("votes"), |figures| {
     [CountedAction::Vote, CountedAction::CommentVote, CountedAction::SiteVote]
         .map(|vote| figures.of(vote))
         .iter()
         .sum()
 });
-const SIGN_UPS: Column = count("sign-ups", |figures| figures.of(CountedAction::Signup));
-const PEOPLE: Column = count("people", |figures| figures.people);
-const ERRORS: Column = count("errors (5xx)", |figures| figures.answered.errors);
-const REFUSED: Column = count("refused (429)", |figures| figures.answered.refused);
+const SIGN_UPS: Column = count(m!("sign-ups"), |figures| figures.of(CountedAction::Signup));
+const PEOPLE: Column = count(m!("people"), |figures| figures.people);
+const ERRORS: Column = count(m!("errors (5xx)"), |figures| figures.answered.errors);
+const REFUSED: Column = count(m!("refused (429)"), |figures| figures.answered.refused);
 
 /// The columns of the table.
 const COLUMNS: [Column; 10] =
     [REQUESTS, P99, STORIES, COMMENTS, TWEETS, VOTES, SIGN_UPS, PEOPLE, ERRORS, REFUSED];
 
 /// A chart: its title, and what its bars are made of, from the ground up.
-struct Chart(&'static str, &'static [Column]);
+struct Chart(&'static Message, &'static [Column]);
 
 const CHARTS: [Chart; 7] = [
-    Chart("Requests", &[REQUESTS]),
-    Chart("Slowest 1% of pages", &[P99]),
-    Chart("Stories, comments and posts", &[STORIES, COMMENTS, TWEETS]),
-    Chart("Votes", &[VOTES]),
-    Chart("Active people", &[PEOPLE]),
-    Chart("Sign-ups", &[SIGN_UPS]),
-    Chart("Errors and refusals", &[ERRORS, REFUSED]),
+    Chart(m!("Requests"), &[REQUESTS]),
+    Chart(m!("Slowest 1% of pages"), &[P99]),
+    Chart(m!("Stories, comments and posts"), &[STORIES, COMMENTS, TWEETS]),
+    Chart(m!("Votes"), &[VOTES]),
+    Chart(m!("Active people"), &[PEOPLE]),
+    Chart(m!("Sign-ups"), &[SIGN_UPS]),
+    Chart(m!("Errors and refusals"), &[ERRORS, REFUSED]),
 ];
 /// The classes of the parts of a bar.
 const CLASSES: [&str; 3] = ["one", "two", "three"];
@@ -74,27 +75,42 @@ const CLASSES: [&str; 3] = ["one", "two", "three"];
 fn milliseconds(micros: u64) -> String {
     match micros {
         0 => "0".to_owned(),
-        1..10_000 => format!("{:.1} ms", micros as f64 / 1_000.0),
-        10_000..1_000_000 => format!("{} ms", micros.div_ceil(1_000)),
-        _ => format!("{:.1} s", micros as f64 / 1_000_000.0),
+        1..10_000 => t!("{time} ms", time = decimal(micros as f64 / 1_000.0, 1)).to_string(),
+        10_000..1_000_000 => t!("{time} ms", time = micros.div_ceil(1_000)).to_string(),
+        _ => t!("{time} s", time = decimal(micros as f64 / 1_000_000.0, 1)).to_string(),
     }
 }
 
-/// Charts and a table of some rows, the earliest first. `unit` is the period of a row, such as `hour`.
-pub fn charts(rows: &[Row<'_>], unit: &str) -> Markup {
+/// The period of a row.
+#[derive(Debug, Clone, Copy)]
+pub enum Unit {
+    Hour,
+    Day,
+}
+
+/// Charts and a table of some rows, the earliest first.
+pub fn charts(rows: &[Row<'_>], unit: Unit) -> Markup {
     html! {
         div.charts { @for chart in &CHARTS { (chart.draw(rows, unit)) } }
         details.figures {
-            summary { "Show the numbers by the " (unit) }
+            summary {
+                (match unit {
+                    Unit::Hour => t!("Show the numbers by the hour"),
+                    Unit::Day => t!("Show the numbers by the day"),
+                })
+            }
             (table(rows, unit))
         }
     }
 }
 
-fn table(rows: &[Row<'_>], unit: &str) -> Markup {
-    let time = format!("{unit} (UTC)");
-    let numbers = COLUMNS.iter().map(|column| parts::Column::Numbers(column.name));
-    let columns: Vec<_> = [parts::Column::Words(&time)].into_iter().chain(numbers).collect();
+fn table(rows: &[Row<'_>], unit: Unit) -> Markup {
+    let (label, time) = match unit {
+        Unit::Hour => (t!("Numbers by the hour"), t!("hour (UTC)")),
+        Unit::Day => (t!("Numbers by the day"), t!("day (UTC)")),
+    };
+    let numbers = COLUMNS.iter().map(|column| parts::Column::Numbers(column.name.text()));
+    let columns: Vec<_> = [parts::Column::Words(time)].into_iter().chain(numbers).collect();
     let rows = html! {
         @for row in rows.iter().rev() {
             tr {
@@ -103,27 +119,28 @@ fn table(rows: &[Row<'_>], unit: &str) -> Markup {
             }
         }
     };
-    parts::wide_table(&format!("Numbers by the {unit}"), &columns, &rows)
+    parts::wide_table(label, &columns, &rows)
 }
 
 impl Chart {
-    fn draw(&self, rows: &[Row<'_>], unit: &str) -> Markup {
+    fn draw(&self, rows: &[Row<'_>], unit: Unit) -> Markup {
         let Self(title, columns) = self;
         let height = |row: &Row<'_>| -> u64 { columns.iter().map(|column| (column.of)(row.figures)).sum() };
-        let shown = columns.first().map_or(grouped as fn(u64) -> String, |column| column.shown);
+        let shown = columns.first().map_or(number as fn(u64) -> String, |column| column.shown);
         let highest = rows.iter().max_by_key(|row| height(row));
         let most = highest.map_or(0, height);
-        let keys: Vec<_> = columns.iter().zip(CLASSES).map(|(column, class)| (class, column.name)).collect();
+        let keys: Vec<_> =
+            columns.iter().zip(CLASSES).map(|(column, class)| (class, column.name.text())).collect();
         let content = html! {
             @if most == 0 {
-                p.empty { "None." }
+                p.empty { (t!("None.")) }
             } @else {
                 @let top = round_up(most);
                 @let bars = rows.iter().map(|row| self.bar(row, top)).collect::<Vec<_>>();
-                (charts::plot(&[shown(top), "0".to_owned()], &bars, None, &self.summary(rows, unit)))
+                (charts::plot(&[shown(top), "0".to_owned()], &bars, None, &self.summary(rows, unit).to_string()))
             }
         };
-        charts::figure(title, if keys.len() > 1 { &keys } else { &[] }, &content)
+        charts::figure(title.text(), if keys.len() > 1 { &keys } else { &[] }, &content)
     }
 
     fn bar(&self, row: &Row<'_>, top: u64) -> Bar {
@@ -134,30 +151,36 @@ impl Chart {
     }
 
     /// The content of the chart, in words.
-    fn summary(&self, rows: &[Row<'_>], unit: &str) -> String {
+    fn summary(&self, rows: &[Row<'_>], unit: Unit) -> Phrase<'static> {
         let Self(title, columns) = self;
         let parts = columns.iter().map(|column| {
             let highest = rows.iter().max_by_key(|row| (column.of)(row.figures));
             let most = highest.map_or(0, |row| (column.of)(row.figures));
-            let (shown, time) = ((column.shown)(most), highest.map_or("", |row| &row.time));
-            if most == 0 {
-                format!("no {}", column.name)
-            } else {
-                format!("{} at most {shown}, at {time}", column.name)
+            let (most, time) =
+                ((most > 0).then(|| (column.shown)(most)), highest.map_or("", |row| &row.time));
+            match most {
+                None => t!("no {what}", what = column.name.text()).to_string(),
+                Some(most) => {
+                    t!("{what} at most {most}, at {time}", what = column.name.text(), most, time).to_string()
+                }
             }
         });
-        format!("{title} by the {unit}: {}", parts.collect::<Vec<_>>().join("; "))
+        let (title, figures) = (title.text(), parts.collect::<Vec<_>>().join("; "));
+        match unit {
+            Unit::Hour => t!("{title} by the hour: {figures}", title, figures),
+            Unit::Day => t!("{title} by the day: {figures}", title, figures),
+        }
     }
 }
 
 /// "3 stories, 0 comments".
 fn in_words(columns: &[Column], numbers: &[u64]) -> String {
     let parts = columns.iter().zip(numbers).map(|(column, number)| {
-        let shown = (column.shown)(*number);
-        if column.name == P99.name {
-            format!("{} {shown}", column.name)
+        let (what, number) = (column.name, (column.shown)(*number));
+        if what.english == P99.name.english {
+            t!("{what} {number}", what = what.text(), number).to_string()
         } else {
-            format!("{shown} {}", column.name)
+            t!("{number} {what}", number, what = what.text()).to_string()
         }
     });
     parts.collect::<Vec<_>>().join(", ")
@@ -202,7 +225,7 @@ mod tests {
         let times = ["08:00", "09:00", "10:00"];
         let rows: Vec<Row<'_>> =
             all.iter().zip(times).map(|(figures, time)| Row { time: time.to_owned(), figures }).collect();
-        let html = charts(&rows, "hour").into_string();
+        let html = charts(&rows, Unit::Hour).into_string();
         for part in [
             r#"aria-label="Requests by the hour: requests at most 1,000, at 10:00""#,
             r#"<rect class="one" x="21" y="0.00" width="8" height="100.00">"#,

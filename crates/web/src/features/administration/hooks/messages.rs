@@ -14,9 +14,9 @@ use tidings_domain::changes::Findable;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::hooks::{self, Event, HookMessage};
 use tidings_domain::moderation::log;
-use tidings_domain::values::words::counted;
 use tidings_domain::values::{HookFormat, Thing};
 use tidings_domain::{Error, Refusal, flags};
+use tidings_language::{Phrase, n, p, t};
 
 /// The page of the review queue.
 const QUEUE: &str = "/moderate";
@@ -67,7 +67,8 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
         Event::Story(id) => match find(&mut visit, Findable::Story(*id)).await? {
             Some(Finding::Story(line)) => {
                 let author = line.username.as_deref().unwrap_or(DELETED_USER);
-                let words = format!("New story by {author}: {}", shortened(&line.news.title));
+                let title = shortened(&line.news.title);
+                let words = t!("New story by {author}: {title}", author, title).to_string();
                 let members = vec![("story", object(NewsEntry::from((&*line, false))))];
                 Some(Told { members, words, page: news_address(*id) })
             }
@@ -78,7 +79,8 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
                 let line = found.line();
                 let author = line.username.unwrap_or(DELETED_USER);
                 let title = shortened(&found.news.title);
-                let words = format!("{author} on “{title}”: {}", excerpt(line.body()));
+                let text = excerpt(line.body());
+                let words = t!("{author} on “{title}”: {text}", author, title, text).to_string();
                 let members = vec![("comment", object(FoundComment::from(&*found)))];
                 Some(Told { members, words, page: comment_address(*address) })
             }
@@ -86,7 +88,7 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
         },
         Event::Signup(id) => match find(&mut visit, Findable::Person(*id)).await? {
             Some(Finding::Person(user)) => Some(Told {
-                words: format!("{} has signed up", user.username),
+                words: t!("{name} has signed up", name = &user.username).to_string(),
                 page: profile_address(&user.username, ""),
                 members: vec![("user", json!({ "username": user.username, "ctime": user.ctime.0 }))],
             }),
@@ -98,12 +100,17 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
             let names: Vec<&str> = reasons.iter().map(|(reason, _)| reason.name()).collect();
             let mut members = of_thing(thing);
             members.extend([("flags", json!(flags)), ("reasons", json!(names))]);
-            let what = called(thing);
-            let words = format!("{what} has {}: {}", counted(flags, "flag", "flags"), names.join(", "));
-            (flags > 0).then(|| Told { members, words, page: QUEUE.to_owned() })
+            let words = n!(
+                flags,
+                "{thing} has {count} flag: {reasons}",
+                "{thing} has {count} flags: {reasons}",
+                thing = called(thing),
+                reasons = names.join(", ")
+            );
+            (flags > 0).then(|| Told { members, words: words.to_string(), page: QUEUE.to_owned() })
         }
         Event::Queue(thing) => {
-            let words = format!("{} waits for a moderator", called(thing));
+            let words = t!("{thing} waits for a moderator", thing = called(thing)).to_string();
             let is_queued = hooks::is_queued(site, thing).await?;
             is_queued.then(|| Told { members: of_thing(thing), words, page: QUEUE.to_owned() })
         }
@@ -120,7 +127,7 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
         }
         Event::Test => Some(Told {
             members: Vec::new(),
-            words: "This webhook works".to_owned(),
+            words: t!("This webhook works").to_owned(),
             page: super::ADDRESS.to_owned(),
         }),
     })
@@ -139,16 +146,16 @@ fn of_thing(thing: &Thing) -> Vec<(&'static str, Value)> {
 }
 
 /// The usual name of a thing, at the beginning of a sentence.
-fn called(thing: &Thing) -> String {
+fn called(thing: &Thing) -> Phrase<'_> {
     match thing {
-        Thing::Story(id) => format!("Story {id}"),
-        Thing::Comment(address) => format!("Comment {address}"),
-        Thing::Tweet(id) => format!("Post {id}"),
-        Thing::User(name) => format!("The profile of {name}"),
-        Thing::Application(_) => "An application for an account".to_owned(),
-        Thing::Appeal(id) => format!("An appeal against decision {id}"),
-        Thing::Message(_) => "A message to the moderators".to_owned(),
-        Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => "Something".to_owned(),
+        Thing::Story(id) => t!("Story {id}", id = id.to_string()),
+        Thing::Comment(address) => t!("Comment {id}", id = address.to_string()),
+        Thing::Tweet(id) => t!("Post {id}", id = id.to_string()),
+        Thing::User(name) => t!("The profile of {name}", name),
+        Thing::Application(_) => p!("An application for an account"),
+        Thing::Appeal(id) => t!("An appeal against decision {id}", id = id.to_string()),
+        Thing::Message(_) => p!("A message to the moderators"),
+        Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => p!("Something"),
     }
 }
 

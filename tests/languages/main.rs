@@ -1,0 +1,267 @@
+//! Pages in other languages. A pseudo-language has every text of the program in brackets, longer and with accents: what
+//! stands outside brackets is what people wrote, or a text that was forgotten. Another one runs from right to left.
+//!
+//! The language is one for the process, so that these tests are a program of their own.
+
+#![allow(clippy::unwrap_used)]
+
+use tidings_testing::{axe, browser, client, html, server};
+
+mod choosing;
+
+// The browser tests use more of it.
+#[allow(dead_code)]
+#[path = "../browser/showcase.rs"]
+mod showcase;
+
+use crate::axe::{axe_source, check_page};
+use crate::showcase::{Showcase, Viewer};
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+use tidings_language::po::{self, quoted};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// The texts of the program.
+static TEMPLATE: LazyLock<String> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/web/translations/tidings.pot");
+    std::fs::read_to_string(path).unwrap()
+});
+
+/// The source of what people wrote on the site.
+const WRITTEN: &str = include_str!("../browser/showcase.rs");
+
+/// Names and marks that are the same in every language, and the description of a site that has none of its own.
+const THE_SAME: &str = "Tidings UTC UUID KB MB KiB MiB API JSON Atom RSS OPML OpenAPI Markdown CSV HTTP URL TOTP QR IPv4 IPv6 \
+    English Deutsch Español Français Italiano harbourmaster qps ploc Links and discussion from our community";
+
+/// The words of the examples at `/formatting`.
+const EXAMPLES: &str =
+    "Boil the water Read Run The first paragraph Wait What do you think of it coffee on two lines tea";
+
+/// The page with the changelog, which is in English.
+const CHANGES: &str = "/admin/changes";
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// A site that speaks a language.
+struct Speaking {
+    showcase: Showcase,
+    /// The folder with the pseudo-languages.
+    _folder: TempDir,
+    _one: MutexGuard<'static, ()>,
+}
+
+impl Speaking {
+    async fn start(language: &str) -> Self {
+        let one = ONE_AT_A_TIME.lock().await;
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["qps-ploc", "ar"] {
+            std::fs::write(folder.path().join(name).with_extension("po"), pseudo_catalogue()).unwrap();
+        }
+        let translations = folder.path().to_str().unwrap();
+        let settings = [("site.language", language), ("site.translations", translations)];
+        Self { showcase: Showcase::with(&settings).await, _folder: folder, _one: one }
+    }
+}
+
+/// Every text of the program in the pseudo-language.
+fn pseudo_catalogue() -> String {
+    let mut catalogue = "msgid \"\"\nmsgstr \"Plural-Forms: nplurals=2; plural=n != 1;\\n\"\n".to_owned();
+    for entry in po::read(&TEMPLATE).unwrap().iter().filter(|entry| !entry.id.is_empty()) {
+        if !entry.context.is_empty() {
+            writeln!(catalogue, "\nmsgctxt {}", quoted(&entry.context)).unwrap();
+        }
+        writeln!(catalogue, "msgid {}", quoted(&entry.id)).unwrap();
+        match &entry.plural {
+            None => writeln!(catalogue, "msgstr {}\n", quoted(&pseudo(&entry.id))).unwrap(),
+            Some(plural) => writeln!(
+                catalogue,
+                "msgid_plural {}\nmsgstr[0] {}\nmsgstr[1] {}\n",
+                quoted(plural),
+                quoted(&pseudo(&entry.id)),
+                quoted(&pseudo(plural))
+            )
+            .unwrap(),
+        }
+    }
+    catalogue
+}
+
+/// A text in brackets, with accents, a third longer. Arguments stay.
+fn pseudo(text: &str) -> String {
+    let mut longer = "⟦".to_owned();
+    let mut is_argument = false;
+    let mut letters = 0;
+    for character in text.chars() {
+        is_argument = (is_argument || character == '{') && character != '}';
+        letters += usize::from(!is_argument);
+        longer.push(match character {
+            _ if is_argument => character,
+            'a' => 'á',
+            'e' => 'é',
+            'i' => 'î',
+            'o' => 'ö',
+            'u' => 'ü',
+            'n' => 'ñ',
+            character => character,
+        });
+    }
+    for word in 0..letters.div_ceil(12) {
+        longer.push_str(if word == 0 { "öñé" } else { " twö" });
+    }
+    longer.push('⟧');
+    longer
+}
+
+/// What is outside all brackets.
+fn outside_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    text.chars()
+        .map(|character| {
+            match character {
+                '⟦' => depth += 1,
+                '⟧' => depth = depth.saturating_sub(1),
+                character if depth == 0 => return character,
+                _ => {}
+            }
+            ' '
+        })
+        .collect()
+}
+
+/// The texts that a page shows, or says to whoever listens to it.
+fn texts_of(page: &str) -> Vec<String> {
+    static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?s)<!--.*?-->|<script.*?</script>|<style.*?</style>|<code.*?</code>|<pre.*?</pre>|<kbd.*?</kbd>|<textarea.*?</textarea>").unwrap()
+    });
+    static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<[^>]*>").unwrap());
+    static SAID: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#" (?:aria-label|title|placeholder|alt|data-t-[a-z-]*)="([^"]*)""#).unwrap()
+    });
+    let page = HIDDEN.replace_all(page, " ");
+    let mut texts: Vec<String> = SAID.captures_iter(&page).map(|found| found[1].to_owned()).collect();
+    // Brackets may open in one element and close in another.
+    texts.push(TAG.replace_all(&page, "\n").into_owned());
+    texts
+        .iter()
+        .flat_map(|text| outside_brackets(text).lines().map(str::trim).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let is_word = |word: &&str| word.len() > 1 && word.starts_with(char::is_alphabetic);
+    text.split(|character: char| !character.is_alphanumeric()).filter(is_word)
+}
+
+/// The words that people wrote.
+fn written_words() -> BTreeSet<&'static str> {
+    let written = WRITTEN.split("\\n").flat_map(words_of);
+    written.chain(words_of(THE_SAME)).chain(words_of(EXAMPLES)).collect()
+}
+
+#[tokio::test]
+async fn no_text_of_a_page_is_forgotten() {
+    let Speaking { showcase, .. } = &Speaking::start("qps-ploc").await;
+    let written = written_words();
+    let mut forgotten = BTreeSet::new();
+    for (viewer, page) in Showcase::pages().into_iter().filter(|(_, page)| page != CHANGES) {
+        let answer = match viewer {
+            Viewer::Anonymous => showcase.server.visitor().get(&page).await,
+            Viewer::Member => showcase.member.get(&page).await,
+            Viewer::Administrator => showcase.administrator.get(&page).await,
+        };
+        let page_text = String::from_utf8_lossy(&answer.body).replace("&quot;", "\"").replace("&amp;", "&");
+        for text in texts_of(&page_text) {
+            if words_of(&text).any(|word| !written.contains(word)) {
+                forgotten.insert(format!("{page}: {text}"));
+            }
+        }
+    }
+    assert!(
+        forgotten.is_empty(),
+        "{} texts:\n{}",
+        forgotten.len(),
+        forgotten.iter().cloned().collect::<Vec<_>>().join("\n")
+    );
+}
+
+/// Pages fit in the window, and a wide one has the links of its header in one row.
+async fn check_fit(language: &str) {
+    let Speaking { showcase, .. } = &Speaking::start(language).await;
+    let browser = showcase.open(Viewer::Anonymous).await;
+    let mut wrong = Vec::new();
+    for (viewer, client) in [
+        (Viewer::Anonymous, None),
+        (Viewer::Member, Some(&showcase.member)),
+        (Viewer::Administrator, Some(&showcase.administrator)),
+    ] {
+        if let Some(client) = client {
+            browser.log_in_as(client).await;
+        }
+        for (_, page) in Showcase::pages().iter().filter(|(who, _)| *who == viewer) {
+            browser.go(page).await;
+            for width in [1_280, 390, 320] {
+                browser.resize(width, 844).await;
+                let script = "const root = document.documentElement;
+                    const links = document.querySelectorAll('.site-header nav > ul > li > a');
+                    const isShown = (element) => element.checkVisibility();
+                    const rows = new Set([...links].filter(isShown).map((link) => link.offsetTop)).size;
+                    const cut = [...document.querySelectorAll('button')].filter((button) => isShown(button)
+                        && button.scrollWidth > button.clientWidth + 1 && getComputedStyle(button).overflow !== 'visible');
+                    const isOut = (element) => {
+                        const { left, right } = element.getBoundingClientRect();
+                        return (left < -1 || right > root.clientWidth + 1) && !element.closest('.scroll, .hidden, .skip');
+                    };
+                    const out = root.scrollWidth > root.clientWidth ? [...document.querySelectorAll('body *')].filter(isOut) : [];
+                    return [root.scrollWidth > root.clientWidth, rows, cut.length, out.slice(0, 1).map((element) => element.outerHTML.slice(0, 200)).join()]";
+                let found = browser.run(script).await;
+                if found[0] == true {
+                    wrong.push(format!("{viewer:?}{page} at {width}: it scrolls sideways: {}", found[3]));
+                }
+                if width == 1_280 && found[1].as_u64().unwrap() > 1 {
+                    wrong.push(format!("{viewer:?}{page} at {width}: {} rows of links", found[1]));
+                }
+                if found[2].as_u64().unwrap() > 0 {
+                    wrong.push(format!("{viewer:?}{page} at {width}: {} buttons are cut", found[2]));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn pages_have_room_for_longer_words() {
+    check_fit("qps-ploc").await;
+}
+
+#[tokio::test]
+async fn pages_have_room_for_longer_words_from_right_to_left() {
+    check_fit("ar").await;
+}
+
+async fn check_accessibility(language: &str) {
+    let axe = axe_source();
+    let Speaking { showcase, .. } = &Speaking::start(language).await;
+    for viewer in [Viewer::Anonymous, Viewer::Member, Viewer::Administrator] {
+        let browser = showcase.open(viewer).await;
+        for (_, page) in Showcase::pages().iter().filter(|(who, _)| *who == viewer) {
+            browser.go(page).await;
+            check_page(&browser, &axe, &format!("{language}, {viewer:?}{page}")).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_from_right_to_left_are_accessible() {
+    check_accessibility("ar").await;
+}
+
+#[tokio::test]
+async fn pages_in_japanese_are_accessible() {
+    check_accessibility("ja").await;
+}
