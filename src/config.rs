@@ -199,7 +199,7 @@ impl Config {
 
     /// Sentences about settings that can be used and that an operator should change.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.languages.warnings();
         for network in self.web.trusted_proxies.iter().filter(|network| network.prefix_len() == 0) {
             warnings.push(format!(
                 "web.trusted_proxies has {network}, which is everybody: any visitor can claim any address, and pass \

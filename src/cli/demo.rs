@@ -93,6 +93,8 @@ fn settings(folder: &Path, listen: SocketAddr) -> Vec<(String, String)> {
         ("SERVER__STORE", format!("redb:{}", folder.join("demo.redb").display())),
         ("SERVER__CREATE", "true".to_owned()),
         ("SITE__URL", format!("http://{host}:{}", listen.port())),
+        // Its stories are English, whatever its pages are.
+        ("SEARCH__LANGUAGE", "english".to_owned()),
         // Others may have the port.
         ("METRICS__LISTEN", String::new()),
     ];

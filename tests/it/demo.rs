@@ -51,6 +51,21 @@ async fn check_searches(site: &str) {
 }
 
 #[tokio::test]
+async fn the_demo_speaks_the_language_that_it_is_asked_for() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(["demo", "--language", "it"]).env("TMPDIR", temporary.path()).stdin(Stdio::null());
+    let demo = Program::start_command(command);
+    let front = reqwest::get(format!("http://localhost:{}/", demo.address.port()))
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    assert!(front.contains("<html lang=\"it\"") && front.contains("Accedi"), "{front}");
+}
+
+#[tokio::test]
 async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
     let temporary = tempfile::tempdir().unwrap();
     let tidings = || {

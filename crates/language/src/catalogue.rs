@@ -52,38 +52,46 @@ impl Catalogue {
     /// Returns the index of the catalogue that is broken, and its line.
     pub fn read(tag: Tag, catalogues: &[&str]) -> Result<Self, (usize, PoError)> {
         let mut texts = HashMap::new();
-        let mut plurals = None;
-        for (index, catalogue) in catalogues.iter().enumerate() {
+        let mut plurals: Option<(PluralForms, String)> = None;
+        let mut read = Vec::with_capacity(catalogues.len());
+        // The widest catalogue, that of the program if there is one, says which forms the language has.
+        for (index, catalogue) in catalogues.iter().enumerate().rev() {
             let fail = |error| (index, error);
             let entries = po::read(catalogue).map_err(fail)?;
             if let Some(field) = po::field_of_header(&entries, "Plural-Forms") {
-                let reason = format!("Plural-Forms is not like nplurals=2; plural=n != 1; but {field:.80}");
-                let forms = PluralForms::parse(field).ok_or_else(|| fail(PoError { line: 1, reason }))?;
-                if *plurals.get_or_insert_with(|| forms.clone()) != forms {
-                    let reason =
-                        "Plural-Forms is not that of the catalogue that comes with Tidings".to_owned();
-                    return Err(fail(PoError { line: 1, reason }));
+                let fail = |expected: &str| {
+                    let reason = format!("Plural-Forms is {field:.80}, expected {expected}");
+                    fail(PoError { line: entries.first().map_or(1, |header| header.line), reason })
+                };
+                let forms = PluralForms::parse(field)
+                    .ok_or_else(|| fail("something like nplurals=2; plural=(n != 1);"))?;
+                let (known, known_field) = plurals.get_or_insert_with(|| (forms.clone(), field.to_owned()));
+                if *known != forms {
+                    return Err(fail(&format!("{known_field} as in the other catalogue of the language")));
                 }
             }
+            read.push((index, entries));
+        }
+        let plurals = plurals.map_or_else(PluralForms::english, |(forms, _)| forms);
+        for (index, entries) in read.into_iter().rev() {
+            let fail = |error| (index, error);
             for entry in entries.into_iter().filter(|entry| !entry.id.is_empty() && !entry.is_fuzzy) {
                 if entry.texts.iter().all(String::is_empty) {
                     continue;
                 }
-                check(&entry, plurals.as_ref())
-                    .map_err(|reason| fail(PoError { line: entry.line, reason }))?;
+                check(&entry, &plurals).map_err(|reason| fail(PoError { line: entry.line, reason }))?;
                 let translated = entry.texts.into_iter().map(String::into_boxed_str).collect();
                 texts.entry(key(&entry.context, &entry.id)).or_insert(translated);
             }
         }
         let places = (0..PLACES).map(|_| OnceLock::new()).collect();
         let formats = Formats::of(&tag);
-        let plurals = plurals.unwrap_or_else(PluralForms::english);
         Ok(Self { tag, plurals, texts, places, formats })
     }
 
-    /// Whether it has a text of this entry.
-    pub fn has(&self, entry: &Entry) -> bool {
-        self.texts.contains_key(&key(&entry.context, &entry.id))
+    /// How many texts it has for this entry: one, or one for each form of the plural. `None` if it has none.
+    pub fn forms_of(&self, entry: &Entry) -> Option<usize> {
+        Some(self.texts.get(&key(&entry.context, &entry.id))?.len())
     }
 
     /// Keeps it for the life of the process. `None` if the process has read too many.
@@ -117,20 +125,24 @@ fn key(context: &str, english: &str) -> Box<str> {
 }
 
 /// Why the translation of a message cannot be used.
-fn check(entry: &Entry, plurals: Option<&PluralForms>) -> Result<(), String> {
-    let forms = match (&entry.plural, plurals) {
-        (None, _) => 1,
-        (Some(_), Some(plurals)) => plurals.count,
-        (Some(_), None) => return Err("the header has no Plural-Forms".to_owned()),
-    };
+fn check(entry: &Entry, plurals: &PluralForms) -> Result<(), String> {
+    let forms = entry.plural.as_ref().map_or(1, |_| plurals.count);
     if entry.texts.len() != forms || entry.texts.iter().any(String::is_empty) {
-        return Err(format!("expected {forms} forms, each with a text"));
+        return Err(format!(
+            "expected {forms} forms, msgstr[0] to msgstr[{}], each with a text, or all of them empty for English",
+            forms - 1
+        ));
     }
     let known: Vec<&str> =
         po::arguments(&entry.id).chain(po::arguments(entry.plural.as_deref().unwrap_or_default())).collect();
     for text in &entry.texts {
         if let Some(unknown) = po::arguments(text).find(|name| !known.contains(name)) {
-            return Err(format!("the English text has no {{{unknown}}}"));
+            let has = if known.is_empty() {
+                "nothing in braces".to_owned()
+            } else {
+                format!("{{{}}}", known.join("}, {"))
+            };
+            return Err(format!("the English text has no {{{unknown}}}; it has {has}"));
         }
     }
     Ok(())

@@ -134,6 +134,21 @@ fn numbers_dates_and_lists_follow_the_language() {
 }
 
 #[test]
+fn a_catalogue_without_a_header_has_the_forms_of_the_next() {
+    let own =
+        "msgid \"{count} comment\"\nmsgid_plural \"{count} comments\"\nmsgstr[0] \"a\"\nmsgstr[1] \"b\"\n";
+    for next in [String::new(), format!("{HEADER}{ITALIAN}")] {
+        let both = Catalogue::read(Tag::ENGLISH, &[own, &next]).unwrap();
+        let said = speaking(Some(both), || {
+            [1_u8, 2].map(|count| n!(count, "{count} comment", "{count} comments").to_string())
+        });
+        assert_eq!(said, ["a", "b"]);
+    }
+    let other = "msgid \"\"\nmsgstr \"Plural-Forms: nplurals=1; plural=0;\\n\"\n";
+    assert_eq!(Catalogue::read(Tag::ENGLISH, &[other, HEADER]).unwrap_err().0, 0);
+}
+
+#[test]
 fn a_broken_catalogue_is_refused_with_its_line() {
     let english = Tag::parse("it").unwrap();
     for (line, texts) in [
@@ -153,8 +168,8 @@ fn a_broken_catalogue_is_refused_with_its_line() {
 fn a_catalogue_knows_what_it_has() {
     let entries = po::read(ITALIAN).unwrap();
     let italian = catalogue("it", ITALIAN);
-    let known: Vec<bool> = entries.iter().map(|entry| italian.has(entry)).collect();
-    assert_eq!(known, [true, true, true, true, false]);
+    let known: Vec<Option<usize>> = entries.iter().map(|entry| italian.forms_of(entry)).collect();
+    assert_eq!(known, [Some(1), Some(1), Some(1), Some(2), None]);
 }
 
 #[test]

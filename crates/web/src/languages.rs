@@ -25,7 +25,7 @@ const MAX_CATALOGUE: u64 = 8 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum LanguageError {
     /// The folder with translations, or a file in it, cannot be read.
-    #[error("site.translations: cannot read {}: {error}", .path.display())]
+    #[error("site.translations: cannot read {}: {error}. It must be a folder of files in UTF-8; leave the setting empty if you have none", .path.display())]
     Unreadable {
         /// The folder, or the file.
         path: PathBuf,
@@ -58,8 +58,8 @@ pub enum LanguageError {
 /// The languages that a site can speak.
 #[derive(Debug, Clone, Default)]
 pub struct Languages {
-    /// The catalogues of the operator.
-    own: Arc<BTreeMap<String, String>>,
+    /// The catalogues of the operator, with their files.
+    own: Arc<BTreeMap<String, (PathBuf, String)>>,
     /// Those that were read, with all that they have.
     read: Arc<Mutex<BTreeMap<String, Option<Speakable>>>>,
 }
@@ -74,17 +74,13 @@ impl Languages {
     /// The languages of the program, and those with a catalogue in a folder.
     ///
     /// # Errors
-    /// When the folder cannot be read, or has a file that is no catalogue. Logs the texts that the program does not have.
+    /// When the folder cannot be read, or has a file that is no catalogue.
     pub fn read(folder: Option<&Path>) -> Result<Self, LanguageError> {
         let mut own = BTreeMap::new();
         let unreadable = |path: &Path, error| LanguageError::Unreadable { path: path.to_owned(), error };
-        for file in folder
-            .map(|folder| folder.read_dir().map_err(|error| unreadable(folder, error)))
-            .transpose()?
-            .into_iter()
-            .flatten()
-        {
-            let path = file.map_err(|error| unreadable(folder.unwrap_or(Path::new("")), error))?.path();
+        let Some(folder) = folder else { return Ok(Self::default()) };
+        for file in folder.read_dir().map_err(|error| unreadable(folder, error))? {
+            let path = file.map_err(|error| unreadable(folder, error))?.path();
             if path.extension().is_none_or(|extension| extension != "po") {
                 continue;
             }
@@ -94,14 +90,49 @@ impl Languages {
             let opened = std::fs::File::open(&path)
                 .and_then(|file| file.take(MAX_CATALOGUE).read_to_string(&mut text));
             opened.map_err(|error| unreadable(&path, error))?;
-            let broken = |error| LanguageError::Broken { path: path.clone(), error };
-            let shipped = shipped(&tag);
-            let catalogues: Vec<&str> = std::iter::once(text.as_str()).chain(shipped.as_deref()).collect();
-            Catalogue::read(tag.clone(), &catalogues).map_err(|(_, error)| broken(error))?;
-            warn_of_unknown(&path, &text).map_err(broken)?;
-            own.insert(tag.to_string(), text);
+            own.insert(tag.to_string(), (path, text));
         }
-        Ok(Self { own: Arc::new(own), read: Arc::default() })
+        let languages = Self { own: Arc::new(own), read: Arc::default() };
+        for tag in languages.own.keys().filter_map(|name| Tag::parse(name)) {
+            languages.catalogue(&tag)?;
+        }
+        Ok(languages)
+    }
+
+    /// The catalogue of a language, with those that win over it; `None` if there is none.
+    fn catalogue(&self, language: &Tag) -> Result<Option<Catalogue>, LanguageError> {
+        let own: Vec<_> = language.wider().filter_map(|name| self.own.get(name)).collect();
+        let shipped = shipped(language);
+        let texts: Vec<&str> = own.iter().map(|(_, text)| text.as_str()).chain(shipped.as_deref()).collect();
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        let read = Catalogue::read(language.clone(), &texts).map_err(|(index, error)| {
+            let path = own.get(index).map(|(path, _)| path.clone());
+            LanguageError::Broken {
+                path: path.unwrap_or_else(|| "the catalogue of the program".into()),
+                error,
+            }
+        });
+        read.map(Some)
+    }
+
+    /// Sentences about what has no effect in the catalogues of the operator.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let german = Tag::parse("de").and_then(|tag| Self::default().catalogue(&tag).ok()?);
+        let Some(complete) = german.filter(|_| !self.own.is_empty()) else { return warnings };
+        for (path, text) in self.own.values() {
+            for entry in po::read(text).into_iter().flatten().filter(|entry| !entry.id.is_empty()) {
+                let wrong = match (complete.forms_of(&entry), &entry.plural) {
+                    (None, _) => "the program has no such text in this context",
+                    (Some(2..), None) => "msgid_plural is missing",
+                    (Some(_), _) => continue,
+                };
+                warnings.push(format!("{}, line {}: {wrong}: {:?}", path.display(), entry.line, entry.id));
+            }
+        }
+        warnings
     }
 
     /// Demands that there is a catalogue for a language.
@@ -124,16 +155,8 @@ impl Languages {
 
     /// A language to speak; `None` is plain English.
     pub fn speakable(&self, language: &Tag) -> Option<Speakable> {
-        *self.read.lock().entry(language.to_string()).or_insert_with(|| {
-            let own = language.wider().filter_map(|name| self.own.get(name)).map(String::as_str);
-            let shipped = shipped(language);
-            let catalogues: Vec<&str> = own.chain(shipped.as_deref()).collect();
-            if catalogues.is_empty() {
-                return None;
-            }
-            // Both were read before: those of the operator at the start, and those of the program by its tests.
-            Catalogue::read(language.clone(), &catalogues).ok()?.keep()
-        })
+        let read = || self.catalogue(language).ok()??.keep();
+        *self.read.lock().entry(language.to_string()).or_insert_with(read)
     }
 }
 
@@ -144,17 +167,4 @@ fn shipped(language: &Tag) -> Option<String> {
     let mut text = String::new();
     DeflateDecoder::new(*compressed).read_to_string(&mut text).ok()?;
     Some(text)
-}
-
-/// Logs which texts of a catalogue the program does not have: a typing error would change nothing.
-fn warn_of_unknown(path: &Path, own: &str) -> Result<(), PoError> {
-    let Some(Ok(complete)) =
-        shipped(&Tag::parse("de").unwrap_or_default()).map(|text| Catalogue::read(Tag::ENGLISH, &[&text]))
-    else {
-        return Ok(());
-    };
-    for entry in po::read(own)?.iter().filter(|entry| !entry.id.is_empty() && !complete.has(entry)) {
-        tracing::warn!(file = %path.display(), line = entry.line, text = entry.id, "the program has no such text to translate");
-    }
-    Ok(())
 }

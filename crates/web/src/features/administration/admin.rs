@@ -364,7 +364,7 @@ mod tests {
             "<dd>1,234 ms</dd>",
             "<dd>2 hours</dd>",
             "2.00",
-            "<td>story fragments</td>",
+            "<td><code>story fragments</code></td>",
             "12,345",
             r#"action="/admin/recompute""#,
             "&lt;b&gt;",
