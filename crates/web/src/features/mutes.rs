@@ -253,7 +253,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting(
             "/mute",
-            m!("Mute a person, a site, a topic or a word."),
+            m!("Mute something: a person, a site, a topic or a word."),
             |app, by, form: &MuteForm| {
                 let (site, now) = (&app.site, app.moment());
                 Box::pin(async move {
@@ -271,7 +271,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .back(SHORT),
         Action::setting(
             "/unmute",
-            m!("Unmute a person, a site, a topic or a word."),
+            m!("Unmute something: a person, a site, a topic or a word."),
             |app, by, form: &MuteForm| {
                 let (site, now) = (&app.site, app.moment());
                 Box::pin(async move {

@@ -314,7 +314,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/hooks",
-            m!("Add, change, remove or test a webhook (administrators only)."),
+            m!("Manage a webhook: add, change, remove or test it (administrators only)."),
             |app, by, form: &HookForm| {
                 Box::pin(async move {
                     by.user.require_admin().map_err(Error::from)?;

@@ -174,7 +174,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/moderate/reasons",
-            m!("Add, change or remove a reason that moderators have at hand (moderators only)."),
+            m!("Manage a saved reason: add, change or remove it (moderators only)."),
             |app, by, form: &ReasonForm| {
                 Box::pin(async move {
                     let change = form.change()?;
