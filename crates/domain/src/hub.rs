@@ -147,8 +147,7 @@ pub async fn note(
     seen.iter().for_each(|thing| batch.sorted_remove(keys::HUB_LOST, thing.to_string()));
     lost.iter().for_each(|thing| batch.sorted_append(keys::HUB_LOST, thing.to_string()));
     batch.sorted_trim(keys::HUB_LOST, MOST_HUB_LOST);
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// The turn of this server to tell the hub of some of the feeds that wait. `None` if none do, the hub rests, or another

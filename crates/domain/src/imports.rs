@@ -16,7 +16,7 @@ use crate::items::{self, Item};
 use crate::news::item::{News, TEXT_SCHEME};
 use crate::submissions::url_guards;
 use crate::values::{Body, ImportedVotes, ItemNumber, NewsId, NewsUrl, Timestamp, Topics, UserId};
-use crate::{Applied, Error, Site, keys};
+use crate::{Error, Site, keys};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
@@ -93,10 +93,8 @@ pub async fn import_links(
     for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
         batch.increment_field(keys::user(author), "karma", earned);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(ids),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(ids)
 }
 
 fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {

@@ -21,7 +21,6 @@ use crate::keys;
 use crate::keys::families::{self, Family};
 use crate::news::by_votes;
 use crate::news::discounted::DiscountedVotes;
-use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::values::{MAX_SAVED, NewsId, Timestamp, UserId};
@@ -56,107 +55,57 @@ pub struct Migration {
     pub run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>,
 }
 
-/// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 16] = [
-    Migration {
-        to: 1,
-        what: "give every account its entry in the index of names, and the counter of articles its number",
-        changes_with: None,
-        run: |site, advance| Box::pin(complete_accounts(site, advance)),
-    },
-    Migration {
-        to: 2,
-        what: "give names their entries in the index of names by their letters and digits alone",
-        changes_with: None,
-        run: |site, advance| Box::pin(names::fold_anew(site, advance)),
-    },
-    Migration {
-        to: 3,
-        what: "count the e-mail addresses as confirmed that get mails which their owners have switched on, \
-               and note when waiting mails were written",
-        changes_with: None,
-        run: |site, advance| Box::pin(confirm_known_addresses(site, advance)),
-    },
-    Migration {
-        to: 4,
-        what: "note that votes cost karma on a site that has accounts",
-        changes_with: None,
-        run: |site, _| Box::pin(karma::keep_economy(site)),
-    },
-    Migration {
-        to: 5,
-        what: "give stories and comments their item numbers, in the order of their times",
-        changes_with: None,
-        run: |site, advance| Box::pin(number_items(site, advance)),
-    },
-    Migration {
-        to: 6,
-        what: "give every account the list of what it saved, apart from what it voted up",
-        changes_with: None,
-        run: |site, advance| Box::pin(list_saved(site, advance)),
-    },
-    Migration {
-        to: 7,
-        what: "give every account the lists of what it posted and no other list of it has, and of all that it \
-               flagged, and add jobs that delete what people who left have left behind",
-        changes_with: None,
-        run: |site, advance| Box::pin(unseen::list_all(site, advance)),
-    },
-    Migration {
-        to: 8,
-        what: "give names their entries in the index of names with i, l and 1 as one letter",
-        changes_with: None,
-        run: |site, advance| Box::pin(names::fold_anew(site, advance)),
-    },
-    Migration {
-        to: 9,
-        what: "mark removed posts that waited for approval before, because nobody has been shown them",
-        changes_with: None,
-        run: |site, advance| Box::pin(never_shown::mark_all(site, advance)),
-    },
-    Migration {
-        to: 10,
-        what: "count the votes of people who have voted on a site both with www. and without",
-        changes_with: None,
-        run: |site, advance| Box::pin(sites::count_all(site, advance)),
-    },
-    Migration {
-        to: 11,
-        what: "put back into inboxes what removed posts took away, and let comments and posts name what removed them",
-        changes_with: Some(keys::MODERATION_COUNT),
-        run: |site, advance| Box::pin(removed_by::move_all(site, advance)),
-    },
-    Migration {
-        to: 12,
-        what: "forget what earlier versions noted about who sends mails and messages, and until when nobody does",
-        changes_with: None,
-        run: |site, _| Box::pin(forget_turns(site)),
-    },
-    Migration {
-        to: 13,
-        what: "note that home timelines which were moved out of the store are made anew",
-        changes_with: None,
-        run: |site, advance| Box::pin(moved_homes::end_all(site, advance)),
-    },
-    Migration {
-        to: 14,
-        what: "let removed stories and profiles name what removed them",
-        changes_with: Some(keys::MODERATION_COUNT),
-        run: |site, advance| Box::pin(removed_by::move_the_rest(site, advance)),
-    },
-    Migration {
-        to: 15,
-        what: "list the stories of each age by their votes",
-        changes_with: None,
-        run: |site, advance| Box::pin(list_by_votes(site, advance)),
-    },
-    Migration {
-        to: 16,
-        what: "give every account the lists of those of its stories and comments that others do not see",
-        changes_with: None,
-        run: |site, advance| Box::pin(gone::list_all(site, advance)),
-    },
-];
+/// Declares migrations: the version, what leads to it, the key that decides what it changes, and its description.
+macro_rules! migrations {
+    ($($to:literal: $run:path, $changes_with:expr, $what:literal;)+) => {
+        /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
+        pub static MIGRATIONS: [Migration; LAYOUT_VERSION as usize] = [$(
+            Migration {
+                to: $to,
+                what: $what,
+                changes_with: $changes_with,
+                run: |site, advance| Box::pin($run(site, advance)),
+            },
+        )+];
+    };
+}
+
+migrations! {
+    1: complete_accounts, None,
+        "give every account its entry in the index of names, and the counter of articles its number";
+    2: names::fold_anew, None,
+        "give names their entries in the index of names by their letters and digits alone";
+    3: confirm_known_addresses, None,
+        "count the e-mail addresses as confirmed that get mails which their owners have switched on, \
+        and note when waiting mails were written";
+    4: karma::keep_economy, None,
+        "note that votes cost karma on a site that has accounts";
+    5: number_items, None,
+        "give stories and comments their item numbers, in the order of their times";
+    6: list_saved, None,
+        "give every account the list of what it saved, apart from what it voted up";
+    7: unseen::list_all, None,
+        "give every account the lists of what it posted and no other list of it has, and of all that it \
+        flagged, and add jobs that delete what people who left have left behind";
+    8: names::fold_anew, None,
+        "give names their entries in the index of names with i, l and 1 as one letter";
+    9: never_shown::mark_all, None,
+        "mark removed posts that waited for approval before, because nobody has been shown them";
+    10: sites::count_all, None,
+        "count the votes of people who have voted on a site both with www. and without";
+    11: removed_by::move_all, Some(keys::MODERATION_COUNT),
+        "put back into inboxes what removed posts took away, and let comments and posts name what removed them";
+    12: forget_turns, None,
+        "forget what earlier versions noted about who sends mails and messages, and until when nobody does";
+    13: moved_homes::end_all, None,
+        "note that home timelines which were moved out of the store are made anew";
+    14: removed_by::move_the_rest, Some(keys::MODERATION_COUNT),
+        "let removed stories and profiles name what removed them";
+    15: list_by_votes, None,
+        "list the stories of each age by their votes";
+    16: gone::list_all, None,
+        "give every account the lists of those of its stories and comments that others do not see";
+}
 
 /// Lists all stories by their votes, as old as they were when the newest was posted. Rounds: 2 for each 1,000 keys, and those of
 /// [`by_votes::place_all`].
@@ -173,12 +122,11 @@ async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
 
 /// Forgets who sends what, and until when nobody does, as earlier versions noted it. What waits stays where it is, and is
 /// due as before; a receiver that rested is tried at once. Rounds: 1.
-async fn forget_turns(site: &Site) -> Result<(), Error> {
+async fn forget_turns(site: &Site, _: Advance<'_>) -> Result<(), Error> {
     let mut batch = Batch::new();
     keys::EARLIER_TURNS.iter().for_each(|key| batch.delete(*key));
     batch.delete_field(keys::HUB_STATE, "due");
-    apply(&site.store, batch).await?;
-    Ok(())
+    apply(&site.store, batch).await.map(drop)
 }
 
 /// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys and for
@@ -232,6 +180,10 @@ pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error
         let stories = first_parts(&keys, &families::NEWS).filter_map(|id| id.parse().ok());
         found.extend(items_of(site, &stories.collect::<Vec<NewsId>>()).await?);
     }
+    number_in_order(site, found).await
+}
+
+async fn number_in_order(site: &Site, mut found: Vec<(Timestamp, Item)>) -> Result<(), Error> {
     found.sort_by_key(|(time, _)| *time);
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
 }
@@ -243,9 +195,7 @@ async fn complete_newest(site: &Site) -> Result<(), Error> {
     let stories: Vec<NewsId> = newest.iter().filter_map(|(id, _)| id.parse().ok()).collect();
     let now = newest.first().map(|(_, posted)| Timestamp::from_score(*posted)).unwrap_or_default();
     by_votes::place_all(site, now, &stories).await?;
-    let mut found = items_of(site, &stories).await?;
-    found.sort_by_key(|(time, _)| *time);
-    items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
+    number_in_order(site, items_of(site, &stories).await?).await
 }
 
 /// Stories and their comments, each with its time. Those that cannot be read are left out. Rounds: 1 for
@@ -253,16 +203,11 @@ async fn complete_newest(site: &Site) -> Result<(), Error> {
 async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>, Error> {
     let mut found = Vec::new();
     for stories in stories.chunks(STORIES_AT_ONCE) {
-        let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
-        let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
-        for (id, (news, thread)) in stories.iter().zip(read) {
+        let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
+        for (news, comments) in site.store.fetch(read).await? {
             let Some(news) = news else { continue };
-            found.push((news.ctime, Item::Story(*id)));
-            for (field, json) in &thread.0 {
-                if let Some(comment) = Comment::from_field(*id, field, json) {
-                    found.push((comment.ctime, Item::Comment(comment.address())));
-                }
-            }
+            found.push((news.ctime, Item::Story(news.id)));
+            found.extend(comments.iter().map(|comment| (comment.ctime, Item::Comment(comment.address()))));
         }
     }
     Ok(found)
@@ -442,8 +387,7 @@ const INCOMPLETE: &str = "incomplete";
 async fn note_incomplete(store: &Store) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.set_field(keys::SITE, INCOMPLETE, "1");
-    apply(store, batch).await?;
-    Ok(())
+    apply(store, batch).await.map(drop)
 }
 
 /// Whether the store lacks lists and articles that Lamer News did not write. Rounds: 1.
@@ -455,8 +399,7 @@ pub async fn is_incomplete(store: &Store) -> Result<bool, Error> {
 pub async fn note_complete(store: &Store) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.delete_field(keys::SITE, INCOMPLETE);
-    apply(store, batch).await?;
-    Ok(())
+    apply(store, batch).await.map(drop)
 }
 
 /// Gives an empty store the version of this program before a command writes to it, so that the server

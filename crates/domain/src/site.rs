@@ -42,6 +42,19 @@ pub(crate) enum Applied {
     No(CheckId),
 }
 
+impl Applied {
+    /// The new values of the batch's counters.
+    ///
+    /// # Errors
+    /// This one, if a check failed.
+    pub(crate) fn or(self, failure: impl Into<Error>) -> Result<Committed, Error> {
+        match self {
+            Self::Yes(committed) => Ok(committed),
+            Self::No(_) => Err(failure.into()),
+        }
+    }
+}
+
 impl Site {
     /// A site on a store.
     pub fn new(store: Store, rules: Rules, passwords: PasswordWorker) -> Self {

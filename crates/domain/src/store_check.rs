@@ -61,6 +61,7 @@ static RULES: LazyLock<Vec<&[Rule]>> = LazyLock::new(|| {
         &caps::RULES,
         comments::store_rules::RULES,
         contributions::store_rules::RULES,
+        contributions::store_rules::TIMELINES,
         forms::RULES,
         hooks::store_rules::RULES,
         imports::store_rules::RULES,
@@ -89,10 +90,10 @@ pub enum Part {
 impl Part {
     /// The rules about it. Home timelines on servers of their own are only looked at by themselves.
     fn rules(self, site: &Site) -> impl Iterator<Item = &'static Rule> {
-        let homes = timelines::store_rules::HOMES;
+        let (homes, posted) = (timelines::store_rules::HOMES, contributions::store_rules::TIMELINES);
         let tables = match self {
             Self::Articles => vec![articles::store_rules::RULES],
-            Self::Timelines => vec![timelines::store_rules::RULES, homes],
+            Self::Timelines => vec![timelines::store_rules::RULES, homes, posted],
             Self::Whole | Self::Keys if site.home_server().is_none() => [RULES.as_slice(), &[homes]].concat(),
             Self::Whole | Self::Keys => RULES.clone(),
         };

@@ -16,7 +16,7 @@ pub(crate) mod subject;
 use crate::keys::families::Family;
 use crate::{Error, Site};
 pub(crate) use claims::{Claims, Fault, Found, Mend};
-pub(crate) use forms::{Form, is};
+pub(crate) use forms::{Form, STATE, is};
 pub(crate) use references::Remedy::{Person, Remove, RemoveAny, RemoveAs};
 pub(crate) use references::{At, LINE, NameIn, Noun, STORY, USER, VOTER};
 pub(crate) use source::Source;

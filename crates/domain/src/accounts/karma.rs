@@ -3,6 +3,7 @@
 //! The field `karma_economy` of `site` says what votes cost, if no setting does.
 
 use crate::accounts::users::User;
+use crate::report::Advance;
 use crate::values::{Economy, Timestamp};
 use crate::{Applied, Error, Site, fields, keys};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub async fn stored_economy(store: &Store) -> Result<Option<Economy>, Error> {
 }
 
 /// Keeps what votes cost on a site that has accounts from before votes up were free. Rounds: 2.
-pub(crate) async fn keep_economy(site: &Site) -> Result<(), Error> {
+pub(crate) async fn keep_economy(site: &Site, _: Advance<'_>) -> Result<(), Error> {
     if site.store.fetch(read::string(keys::USERS_COUNT)).await?.is_none() {
         return Ok(());
     }

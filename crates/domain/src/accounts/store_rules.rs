@@ -17,6 +17,7 @@ use tidings_keyspace::{Batch, Fetch, read};
 
 rules! { pub(crate) RULES:
     "a user has its form" =>
+        USER: form(Form::OwnId, "");
         USER: claims(well_formed);
         USER: form(Form::MayHave(&["ctime", "karma", "replies", UNTRUSTED_KARMA, DEACTIVATED], is::<i64>), "a whole number");
         USER: refers(NameIn::Field(REMOVED), "a profile removed by the line", REMOVAL,
@@ -62,7 +63,6 @@ const MAIL: Noun = Noun("mails", |_, mail| Some(At::Member(keys::MAIL_OUTBOX.to_
 
 fn well_formed(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
-    claims.own_id();
     if hash.get("username").is_none() && hash.get(DEACTIVATED).is_none() {
         claims.of("username").malformed("no field username", "a field username");
     }

@@ -204,6 +204,18 @@ impl Comment {
         Self::from_json(CommentAddress { news, comment: field.parse().ok()? }, json)
     }
 
+    /// The comments of a story that can be read.
+    pub(crate) fn of_story(news: NewsId) -> impl Fetch<Value = Vec<Self>> {
+        read::hash(keys::thread(news)).or_absent().map(move |thread| {
+            thread.0.iter().filter_map(|(field, json)| Self::from_field(news, field, json)).collect()
+        })
+    }
+
+    /// A story with its comments, as far as they can be read.
+    pub(crate) fn with_story(news: NewsId) -> impl Fetch<Value = (Option<News>, Vec<Self>)> {
+        (News::by_id(news).or_absent(), Self::of_story(news))
+    }
+
     /// The comment at an address, if it exists.
     pub(crate) fn at(address: CommentAddress) -> impl Fetch<Value = Option<Self>> {
         Self::as_read(address).map(|found| found.map(AsRead::into_record))

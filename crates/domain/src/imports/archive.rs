@@ -17,7 +17,7 @@ use crate::values::{
     CommentAddress, CommentId, Hostname, ImportSource, ImportedName, ItemNumber, MAX_COMMENTS_PER_THREAD,
     NewsId, Timestamp, Topics, UserId,
 };
-use crate::{Applied, Error, Site, fields, keys, records};
+use crate::{Error, Site, fields, keys, records};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, read};
 
@@ -482,10 +482,7 @@ impl<'a> Plan<'a> {
                 batch.field_absent(keys::news(*id), LOCKED);
             }
         }
-        match site.apply(batch).await? {
-            Applied::Yes(_) => Ok(()),
-            Applied::No(_) => Err(Error::Busy),
-        }
+        site.apply(batch).await?.or(Error::Busy).map(drop)
     }
 
     /// Draws numbers for the new comments of old stories. Returns the first of each. Rounds: 1, none without any.

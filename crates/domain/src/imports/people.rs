@@ -8,7 +8,7 @@ use crate::imports::lines::ArchivedPerson;
 use crate::news::item::SOURCE;
 use crate::values::secrets::random_token;
 use crate::values::{Body, FullName, ImportSource, ImportedName, Timestamp, UserId, Username, lookalikes};
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Error, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -79,10 +79,8 @@ async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike)
         created.push((person.source.clone(), name.name));
         found.insert(person.source.clone(), id);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(Accounts { found, created }),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(Accounts { found, created })
 }
 
 /// The accounts of people who were imported before. Rounds: 1.
@@ -241,10 +239,8 @@ async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Resu
     note(&mut batch, source, id);
     write_account(&mut batch, site, (id, DELETED_USERNAME), time)?;
     batch.set_field(keys::user(id), DEACTIVATED, time.to_string());
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(id),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(id)
 }
 
 /// Gives new accounts what their owners said about themselves, their karma and their age there, each once. Unless the
@@ -297,8 +293,6 @@ pub(super) async fn write_profiles(
     if count == 0 {
         return Ok(0);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(count),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(count)
 }

@@ -7,7 +7,7 @@
 use crate::migrations::{self, StoreState};
 use crate::site::apply;
 use crate::values::Timestamp;
-use crate::{Applied, Error, keys};
+use crate::{Error, keys};
 use std::fmt::{self, Display, Formatter};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Store};
@@ -134,10 +134,7 @@ pub async fn mark(store: &Store, filling: &Filling) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.key_absent(keys::UNFINISHED);
     batch.set(keys::UNFINISHED, filling.mark());
-    match apply(store, batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    apply(store, batch).await?.or(Error::Busy).map(drop)
 }
 
 /// Takes the mark away: the store is whole. Rounds: 1.
@@ -147,8 +144,7 @@ pub async fn mark(store: &Store, filling: &Filling) -> Result<(), Error> {
 pub async fn end(store: &Store) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.delete(keys::UNFINISHED);
-    apply(store, batch).await?;
-    Ok(())
+    apply(store, batch).await.map(drop)
 }
 
 #[cfg(test)]

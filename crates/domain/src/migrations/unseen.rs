@@ -11,7 +11,6 @@ use crate::jobs::{self, Job};
 use crate::key_walk::KeyWalk;
 use crate::keys;
 use crate::keys::families::{self, Family};
-use crate::news::item::News;
 use crate::post_state::may_be_unseen;
 use crate::report::Advance;
 use crate::timelines::tweets::Tweet;
@@ -67,20 +66,15 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
 
 /// The posts of some stories and their threads. Rounds: 1.
 async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>, Error> {
-    let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
-    let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
+    let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
     let mut found = Vec::new();
-    for (id, (news, thread)) in stories.iter().zip(read) {
+    for (news, comments) in site.store.fetch(read).await? {
         if let Some(news) = news.filter(|news| may_be_unseen(news.withheld.as_ref())) {
-            let place = Some((keys::user_posted(news.user_id), id.to_string()));
+            let place = Some((keys::user_posted(news.user_id), news.id.to_string()));
             let time = news.ctime.as_score();
-            found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(*id), time, place });
+            found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(news.id), time, place });
         }
-        for (field, json) in &thread.0 {
-            let comment = Comment::from_field(*id, field, json);
-            let Some(comment) = comment.filter(|comment| may_be_unseen(comment.withheld.as_ref())) else {
-                continue;
-            };
+        for comment in comments.iter().filter(|comment| may_be_unseen(comment.withheld.as_ref())) {
             let address = comment.address();
             let place = Some((keys::user_comments(comment.user_id), address.to_string()));
             let (author, time) = (comment.user_id, comment.ctime.as_score());

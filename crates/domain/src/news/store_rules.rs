@@ -5,9 +5,9 @@ use crate::news::by_votes;
 use crate::news::item::{IMPORTED_VOTES, News};
 use crate::records::AsRead;
 use crate::store_rules::claims::{counter_fault, whole};
-use crate::store_rules::entries::{demand, is_entry};
+use crate::store_rules::entries::demand;
 use crate::store_rules::{
-    Claims, Fault, Form, Mend, NameIn, Person, Remove, STORY, Source, Subject, USER, claims, form, is,
+    Claims, Fault, Form, Mend, NameIn, Person, Remove, STATE, STORY, Source, Subject, USER, claims, form, is,
     refers, rules,
 };
 use crate::values::{Age, ImportedVotes, NewsId, REMOVED, UserId, WITHHELD, Withheld, words};
@@ -15,7 +15,8 @@ use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:
     "a story has an author and its form" =>
-        NEWS: claims(well_formed);
+        NEWS: form(Form::OwnId, "");
+        NEWS: form(Form::MayHave(&[WITHHELD], is::<Withheld>), STATE);
         NEWS: form(Form::Has(&["title", "url"], |_| true), "a text");
         NEWS: form(Form::Has(&["user_id", "ctime", "up", "down"], is::<i64>), "a whole number");
         NEWS: form(Form::MayHave(&[IMPORTED_VOTES], is::<ImportedVotes>),
@@ -24,13 +25,7 @@ rules! { pub(crate) RULES:
             Person("restore the user from a backup, or delete the story"));
     "a story is in the lists that follow from it, and names the line that removed it" => NEWS: claims(lists);
     "the counters up and down of a story are the numbers of its voters, with its author" => NEWS: claims(votes);
-    "the list of stories by rank has only stories that are shown" => NEWS_TOP: claims(listed);
-    "the list of stories by time has only stories that are shown" => NEWS_CRON: claims(listed);
     "a story is in one of the lists by votes, with its votes" => NEWS: claims(by_votes);
-    "the lists of stories by votes have only stories that are shown" => NEWS_BY_VOTES: claims(listed_by_votes);
-    "the list of the stories of a site has only stories that link there" => HOST_NEWS: claims(listed);
-    "the list of a user's stories has only stories of that user that were shown" => USER_POSTED: claims(listed);
-    "the list of a user's stories that others do not see has only those" => USER_GONE_STORIES: claims(listed);
     "a vote is on a story that exists, by a user who exists, in one direction" =>
         NEWS_UP, NEWS_DOWN: refers(NameIn::Part, "votes on the story", STORY,
             Person("delete the key, if the story is not to be restored from a backup"));
@@ -59,17 +54,9 @@ fn story(subject: &Subject) -> Option<AsRead<News>> {
     (!is_unreadable && !news.is_erased()).then(|| AsRead::of_hash(news, hash))
 }
 
-fn well_formed(subject: &Subject, claims: &mut Claims) {
-    if subject.hash().is_some() {
-        claims.own_id();
-        claims.of(WITHHELD).state(subject.field(WITHHELD));
-    }
-}
-
 fn lists(subject: &Subject, claims: &mut Claims) {
     if let Some(news) = subject.hash().and_then(News::from_hash) {
-        let removal = (news.removed.as_deref(), news.withheld.as_ref());
-        claims.of(REMOVED).removal("the story", removal, news.unseen);
+        claims.of(REMOVED).removal("the story", news.removed.as_deref(), news.state());
     }
     let Some(news) = story(subject) else { return };
     demand(claims, None, &news);
@@ -77,9 +64,6 @@ fn lists(subject: &Subject, claims: &mut Claims) {
         _ if !news.state().is_listed() => {}
         Some(rank) => claims.scored(keys::NEWS_TOP, news.id, rank),
         None => claims.listed(keys::NEWS_TOP, news.id, 0.0),
-    }
-    if !news.was_shown() {
-        claims.not_listed(keys::user_posted(news.user_id), news.id, "the story was never shown");
     }
 }
 
@@ -119,11 +103,6 @@ fn votes(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-fn listed(subject: &Subject, claims: &mut Claims) {
-    let story = subject.member_id::<NewsId>().map(|id| (keys::news(id), News::from_hash));
-    is_entry(subject, claims, "stories that belong there", story);
-}
-
 fn by_votes(subject: &Subject, claims: &mut Claims) {
     let Some(news) = story(subject).filter(|news| news.state().is_listed()) else { return };
     let points = news.points() as f64;
@@ -151,11 +130,6 @@ fn by_votes(subject: &Subject, claims: &mut Claims) {
             mend: Mend::write(batch, "add it to the youngest list"),
         })
     });
-}
-
-fn listed_by_votes(subject: &Subject, claims: &mut Claims) {
-    let id = subject.member().and_then(|(member, _)| by_votes::news_of(member));
-    is_entry(subject, claims, "stories that belong there", id.map(|id| (keys::news(id), News::from_hash)));
 }
 
 fn voted_once(subject: &Subject, claims: &mut Claims) {

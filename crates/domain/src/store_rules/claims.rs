@@ -8,7 +8,7 @@ use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
 use crate::keys;
 use crate::keys::families::Family;
-use crate::values::{NewsId, RemovedBy, UserId, Withheld};
+use crate::values::{NewsId, PostState, RemovedBy, UserId};
 use std::fmt::Display;
 use std::str::FromStr;
 use tidings_keyspace::{Answer, Answers, Batch, Fetch, Hash, KeyspaceError, Query, Read, read};
@@ -283,20 +283,15 @@ impl<'a> Claims<'a> {
 
     /// A post that moderators have removed or merged, and nothing else, names the line of the log that removed it. A post that
     /// was rejected was never shown, and names none.
-    pub(crate) fn removal(
-        &mut self,
-        post: impl Display,
-        (removed, state): (Option<&RemovedBy>, Option<&Withheld>),
-        was_unseen: bool,
-    ) {
-        let is_removed = state.is_some_and(|state| state.is_removed() || state.is_merged());
+    pub(crate) fn removal(&mut self, post: impl Display, removed: Option<&RemovedBy>, state: PostState<'_>) {
+        let is_removed = state.withheld.is_some_and(|state| state.is_removed() || state.is_merged());
         let (found, expected, mend) = match removed {
             Some(RemovedBy { line, .. }) if is_removed => {
                 let what = format!("{post} removed by the line {line}");
                 return self.refers(what, keys::moderation(*line), Mend::Person(LOST_LINE));
             }
             Some(_) => ("with a removal, which is not removed", "no removal", LEFT_BEHIND),
-            None if is_removed && !was_unseen => {
+            None if is_removed && !state.unseen => {
                 ("is removed, and names no line", "the line that removed it", LOST_REMOVAL)
             }
             None => return,
@@ -309,15 +304,6 @@ impl<'a> Claims<'a> {
         if let Some((member, _)) = self.subject.member() {
             let mend = Mend::write(self.subject.removal(), "remove the member");
             self.wrong(format_args!("the member {member:?}"), expected, mend);
-        }
-    }
-
-    /// The hash must have the id of the key.
-    pub(crate) fn own_id(&mut self) {
-        let (stored, id) = (self.subject.field("id"), self.subject.part());
-        if stored != Some(id) {
-            self.of("id")
-                .malformed(format_args!("id {}", stored.unwrap_or("absent")), format_args!("id {id}"));
         }
     }
 
@@ -345,13 +331,6 @@ impl<'a> Claims<'a> {
     pub(crate) fn counts(&mut self, field: &'static str, found: i64, expected: i64) {
         if let Some(fault) = counter_fault(&self.subject.key, field, found, expected) {
             self.fault(fault);
-        }
-    }
-
-    /// Why something is withheld must be readable: whether it is listed follows from it.
-    pub(crate) fn state(&mut self, stored: Option<&str>) {
-        if let Some(stored) = stored.filter(|stored| stored.parse::<Withheld>().is_err()) {
-            self.malformed(format_args!("withheld {stored:?}"), "withheld as docs/data-layout.md says");
         }
     }
 
@@ -413,20 +392,6 @@ impl<'a> Claims<'a> {
         });
         self.place_at(place.0, place.1);
         owner.into_iter().for_each(|owner| self.besides(Source::existence(owner)));
-    }
-
-    /// A sorted set must not have a member. It is removed, unless what the claim rests on has changed.
-    pub(crate) fn not_listed(&mut self, list: String, member: impl Display, why: &str) {
-        let (mut batch, member, why) = (self.unchanged(), member.to_string(), why.to_owned());
-        batch.sorted_remove(&list, &member);
-        let place = (list.clone(), member.clone());
-        self.add(read::score(&list, &member), move |stored| {
-            stored?;
-            let mend = Mend::write(batch, "remove the member");
-            let (found, expected) = (format!("the member {member}"), format!("no such member: {why}"));
-            Some(Fault { key: list, found, expected, mend })
-        });
-        self.place_at(place.0, place.1);
     }
 }
 

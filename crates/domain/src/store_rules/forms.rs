@@ -18,6 +18,8 @@ pub(crate) enum Form {
     Field(fn(&str, &str) -> bool),
     /// The same, where values may be secrets.
     SecretField(fn(&str, &str) -> bool),
+    /// The hash has the id of its key.
+    OwnId,
     /// The values of these fields, which must be there.
     Has(&'static [&'static str], fn(&str) -> bool),
     /// The values of these fields, if they are there.
@@ -60,6 +62,13 @@ impl Form {
                     claims.of(field).malformed(format_args!("the field {field:?}"), expected);
                 }
             }
+            Self::OwnId => {
+                let (stored, id) = (subject.field("id"), subject.part());
+                if subject.hash().is_some() && stored != Some(id) {
+                    let found = format!("id {}", stored.unwrap_or("absent"));
+                    claims.of("id").malformed(found, format_args!("id {id}"));
+                }
+            }
             Self::Has(fields, has_form) => of_fields(fields, true, *has_form, expected, (subject, claims)),
             Self::MayHave(fields, has_form) => {
                 of_fields(fields, false, *has_form, expected, (subject, claims))
@@ -77,6 +86,9 @@ impl Form {
         }
     }
 }
+
+/// The form of the field `withheld`, from which follows whether a post is listed.
+pub(crate) const STATE: &str = "docs/data-layout.md says";
 
 /// Whether a text can be read as something.
 pub(crate) fn is<T: FromStr>(text: &str) -> bool {

@@ -3,26 +3,25 @@
 use crate::keys::{self, families};
 use crate::records::AsRead;
 use crate::store_rules::claims::score_fault;
-use crate::store_rules::entries::{demand, is_entry};
+use crate::store_rules::entries::demand;
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, RemoveAny, Source, Subject, SubjectItem,
-    USER, claims, form, is, refers, rounds, rules,
+    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, RemoveAny, STATE, Source, Subject,
+    SubjectItem, USER, claims, form, is, refers, rounds, rules,
 };
 use crate::timelines::check::HomeCheck;
 use crate::timelines::tweets::Tweet;
-use crate::values::{REMOVED, TweetId, UserId, WITHHELD};
+use crate::values::{REMOVED, TweetId, UserId, WITHHELD, Withheld};
 use crate::{Error, Site};
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Batch, Expiry, Hash, read};
+use tidings_keyspace::{Batch, Expiry, read};
 
 rules! { pub(crate) RULES:
     "a tweet has its form and an author, and is in the author's timeline, or in the list of unseen posts" =>
         TWEET: form(Form::Has(&["created_at"], is::<f64>), "a time");
         TWEET: refers(NameIn::Field("user_id"), "the author", USER,
             Person("restore the user from a backup, or delete the tweet"));
+        TWEET: form(Form::MayHave(&[WITHHELD], is::<Withheld>), STATE);
         TWEET: claims(tweet);
-    "a user's own timeline has only shown tweets of that user" => USER_USER_TIMELINE: claims(listed);
-    "the timeline of everyone has only tweets that are shown" => GLOBAL_TIMELINE: claims(listed);
     "the mentions of a user are tweets" =>
         USER_MENTIONS: form(Form::Member(is::<TweetId>), "tweets");
     "whoever follows somebody is among their followers" =>
@@ -57,16 +56,8 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     let Some(tweet) = Tweet::from_hash(id, hash) else {
         return claims.malformed("a hash without text or user_id", "a tweet");
     };
-    claims.of(WITHHELD).state(hash.get(WITHHELD));
-    let removal = (tweet.removed.as_deref(), tweet.withheld.as_ref());
-    claims.of(REMOVED).removal("the tweet", removal, tweet.unseen);
+    claims.of(REMOVED).removal("the tweet", tweet.removed.as_deref(), tweet.state());
     demand(claims, None, &AsRead::of_hash(tweet, hash));
-}
-
-fn listed(subject: &Subject, claims: &mut Claims) {
-    let id = subject.member_id::<TweetId>();
-    let tweet = id.map(|id| (keys::tweet(id), move |hash: &Hash| Tweet::from_hash(id, hash)));
-    is_entry(subject, claims, "tweets that are shown", tweet);
 }
 
 fn home<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {

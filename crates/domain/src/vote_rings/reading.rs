@@ -90,15 +90,10 @@ async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut B
             room = room.saturating_sub(thread.comments);
             stories.push(thread.news);
         }
-        let reads: Vec<_> = stories.iter().map(|story| read::hash(keys::thread(*story))).collect();
-        for (story, comments) in stories.into_iter().zip(site.store.fetch(reads.or_absent().large()).await?) {
-            for comment in
-                comments.0.iter().filter_map(|(field, json)| Comment::from_field(story, field, json))
-            {
-                // Most have no votes but the author's. So there are no more items than votes.
-                if comment.up.iter().all(|voter| *voter == comment.user_id.0) {
-                    continue;
-                }
+        let reads = stories.into_iter().map(Comment::of_story).collect::<Vec<_>>();
+        for comment in site.store.fetch(reads.large()).await?.iter().flatten() {
+            // Most have no votes but the author's. So there are no more items than votes.
+            if comment.up.iter().any(|voter| *voter != comment.user_id.0) {
                 let votes = comment.up.iter().map(|voter| (*voter, None));
                 ballots.add((comment.user_id.0, comment.ctime.0), Layer::Comments, votes);
             }
