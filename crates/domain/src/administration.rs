@@ -13,14 +13,9 @@ use crate::identity::{Identity, LINKS, LOGO, stored_picture};
 use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
 use crate::values::{Action, Logo, SitePart, SiteReaders, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
+use crate::{Decision, Error, Site, fields, identity, keys};
 use tidings_keyspace::{Batch, read};
 use tidings_language::t;
-
-/// Refuses everyone who is not an administrator.
-fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
-    viewer.require_admin()
-}
 
 /// Adds to the batch of a change the line of the moderation log that says what was done.
 pub type LogSiteChange =
@@ -31,14 +26,14 @@ pub type LogSiteChange =
 /// may read the site now, which the moderation log says.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
 pub async fn change_identity(
     site: &Site,
     now: Timestamp,
     viewer: &User,
     (changed, log): (&Identity, LogSiteChange),
 ) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+    viewer.require_admin()?;
     let links = (!changed.links.is_empty()).then(|| stored_links(&changed.links));
     let editable = SITE_SETTINGS.iter().filter(|setting| given_by(&site.rules, setting.field).is_none());
     let texts = editable.map(|SiteSetting { field, setting, .. }| {
@@ -77,9 +72,9 @@ pub async fn change_identity(
 /// Replaces the logo; `None` removes it. Rounds: 1.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
 pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+    viewer.require_admin()?;
     let mut batch = Batch::new();
     match logo {
         Some(logo) => {
@@ -118,6 +113,7 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Refusal;
     use crate::passwords::PasswordWorker;
     use crate::values::site_settings::{ACCENT, SiteTexts};
     use crate::values::{FooterLink, Rules};

@@ -89,6 +89,11 @@ pub(crate) fn read_string<T: FromStr>(value: Option<&str>, key: impl FnOnce() ->
     read
 }
 
+/// The read of the string at a key as a `T`; `None` when it is absent or cannot be read.
+pub(crate) fn string<T: FromStr>(key: String) -> impl Fetch<Value = Option<T>> {
+    read::string(key.clone()).map(move |stored| read_string(stored.as_deref(), || key))
+}
+
 /// The read of a counter; 0 when it is absent or cannot be read.
 pub(crate) fn counter(key: &'static str) -> impl Fetch<Value = u64, Asked: Send> {
     read::string(key).map(|stored| read_string(stored.as_deref(), || key.to_owned()).unwrap_or(0))

@@ -87,12 +87,12 @@ impl Identity {
         unreadable.into_iter().for_each(|(field, _)| report(keys::SITE, Some(field)));
         Self {
             texts,
-            links: checked(&fields, LINKS, |text| read_links(text).map(Some)).unwrap_or_default(),
-            announcement: checked(&fields, ANNOUNCEMENT, |text| Announcement::from_json(text).map(Some)),
-            reasons: checked(&fields, REASONS, |text| SavedReasons::from_json(text).map(Some)),
-            signups_stopped: checked(&fields, SIGNUPS_STOPPED, |text| text.parse().ok().map(Some)),
-            young_held: checked(&fields, YOUNG_HELD, |text| text.parse().ok().map(Some)),
-            logo: checked(&fields, LOGO, |text| text.parse().ok().map(Some)),
+            links: checked(&fields, LINKS, read_links).unwrap_or_default(),
+            announcement: checked(&fields, ANNOUNCEMENT, Announcement::from_json),
+            reasons: checked(&fields, REASONS, SavedReasons::from_json),
+            signups_stopped: fields.read(SIGNUPS_STOPPED),
+            young_held: fields.read(YOUNG_HELD),
+            logo: fields.read(LOGO),
             tag: fields::read_string(tag, || keys::SITE_TAG.to_owned()),
         }
     }
@@ -114,14 +114,13 @@ impl Identity {
 fn checked<T, K: Fn() -> String>(
     fields: &StoredFields<'_, K>,
     name: &'static str,
-    parse: impl Fn(&str) -> Option<Option<T>>,
+    parse: impl Fn(&str) -> Option<T>,
 ) -> Option<T> {
-    let text = fields.text(name)?;
-    let parsed = parse(text);
+    let parsed = parse(fields.text(name)?);
     if parsed.is_none() {
         report(keys::SITE, Some(name));
     }
-    parsed.flatten()
+    parsed
 }
 
 impl Identity {
@@ -183,8 +182,8 @@ pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) ->
 
 /// The logo, if the name of its file is this. Rounds: 1.
 pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>, Error> {
-    let ([file], picture) =
-        site.store.fetch((read::fields(keys::SITE, [LOGO]), read::string(keys::SITE_LOGO))).await?;
+    let reads = (read::field(keys::SITE, LOGO), read::string(keys::SITE_LOGO));
+    let (file, picture) = site.store.fetch(reads).await?;
     let file = fields::read::<LogoFile>(file.as_deref(), || keys::SITE.to_owned(), LOGO);
     let (Some(file), Some(picture)) = (file.filter(|file| file.name() == name), picture) else {
         return Ok(None);

@@ -24,6 +24,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use subtle::{Choice, ConstantTimeEq};
 
+use crate::values::text_forms::never_logged;
 use crate::values::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES};
 
 /// The least memory that OWASP recommends for Argon2id with two passes.
@@ -78,11 +79,7 @@ impl StoredPassword {
     }
 }
 
-impl fmt::Debug for StoredPassword {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("StoredPassword(***)")
-    }
-}
+never_logged!(StoredPassword);
 
 /// The outcome of comparing a password with the stored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
 use crate::values::email;
+use crate::values::text_forms::never_logged;
 use crate::values::{About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId};
 use crate::{Applied, Error, Refusal, Site, keys};
 use tidings_keyspace::Batch;
@@ -57,11 +58,7 @@ pub enum EmailChange {
 #[derive(Clone, Default)]
 pub struct CurrentPassword(pub Option<String>);
 
-impl std::fmt::Debug for CurrentPassword {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("CurrentPassword(***)")
-    }
-}
+never_logged!(CurrentPassword);
 
 /// The person who changes an account: its owner, in a session, from a device.
 #[derive(Clone, Copy)]

@@ -11,13 +11,14 @@
 //!
 //! The decisions add to the batch of the moderator's action, which also has the line in the log.
 
+use crate::accounts::people;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::hooks::{self, Event};
 use crate::values::secrets::random_token;
 use crate::values::{Thing, Timestamp, UserId};
 use crate::{Error, Refusal, Site, fields, keys, review};
-use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.
 const TEXT: &str = "application";
@@ -95,9 +96,7 @@ pub(crate) fn admit_login(user: &Hash) -> Result<(), Refusal> {
 /// # Errors
 /// [`Refusal::NoSuchApplication`], or the store's.
 pub async fn application(site: &Site, username: &str) -> Result<Application, Error> {
-    let name = keys::username_to_id(username);
-    let id = site.store.fetch(read::string(&name)).await?;
-    let user_id: UserId = fields::read_string(id.as_deref(), || name).ok_or(Refusal::NoSuchApplication)?;
+    let user_id = site.store.fetch(people::holder(username)).await?.ok_or(Refusal::NoSuchApplication)?;
     let read = [TEXT, APPLIED, PENDING, REJECTED, DEACTIVATED, "username", "email"];
     let [text, applied, pending, rejected, deactivated, username, email] =
         site.store.fetch(read::fields(keys::user(user_id), read)).await?;
@@ -245,10 +244,7 @@ impl NameHolders {
     /// else has taken one of them meanwhile.
     pub(crate) fn replace(&self, batch: &mut Batch, id: UserId) {
         for (key, holder) in &self.names {
-            let _: CheckId = match holder {
-                Some(holder) => batch.string_equals(key, holder),
-                None => batch.key_absent(key),
-            };
+            batch.string_unchanged(key, holder.as_ref());
         }
         for RejectedAccount { id, username, rejected } in &self.rejected {
             batch.field_equals(keys::user(*id), REJECTED, rejected);

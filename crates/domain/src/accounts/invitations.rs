@@ -18,7 +18,7 @@ use crate::values::{
     Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, Restriction,
     RestrictionKind, SignupMode, Timestamp, UserId,
 };
-use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -263,10 +263,8 @@ pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result
     batch.sorted_remove(&list, code.expose());
     batch.delete(keys::invitation(code));
     repeats::note(user.request.as_ref(), &mut batch, &())?;
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Refusal::NoSuchInvitation.into()),
-    }
+    site.apply(batch).await?.or(Refusal::NoSuchInvitation)?;
+    Ok(())
 }
 
 /// Adds to a batch that the unused invitations of somebody who leaves are gone. Rounds: 1.

@@ -11,15 +11,14 @@ use crate::accounts::two_factor::second_step::{self, Proof};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;
 use crate::accounts::two_factor::{Answer, RelyingParty, SecondFactors, TWO_FACTOR};
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::{Role, User, id_of};
 use crate::accounts::{roles, sessions};
 use crate::audit::AUDIT;
 use crate::values::signing::is_recent;
 use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, counts, fields, keys};
+use crate::{Decision, Error, Refusal, Site, counts, keys};
 use std::fmt::{self, Debug, Formatter};
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 use tidings_keyspace::{Hash, read};
 
@@ -43,6 +42,19 @@ pub enum LogIn {
     Done(Session),
     /// The account has a second factor.
     SecondStep(SecondStep),
+}
+
+impl LogIn {
+    /// The session of a login that takes no second step.
+    ///
+    /// # Errors
+    /// [`Refusal::CodeRequired`].
+    pub fn done(self) -> Result<Session, Refusal> {
+        match self {
+            Self::Done(session) => Ok(session),
+            Self::SecondStep(_) => Err(Refusal::CodeRequired),
+        }
+    }
 }
 
 /// The result of the first step of a login, for the second.
@@ -195,10 +207,7 @@ pub async fn finish(
         let proof = second_step::check((site, now), user_id, &attempt, answer).await?;
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    match opened.await? {
-        LogIn::Done(session) => Ok(session),
-        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
-    }
+    Ok(opened.await?.done()?)
 }
 
 /// The second step again, for somebody whose code was wrong. Rounds: 1.
@@ -243,22 +252,16 @@ where
 {
     // A conflict means that the account has changed meanwhile, for example by another
     // first login of an imported user.
-    let user = Mutex::new(None);
     let entered = site.act_without_turns(LOGIN_ATTEMPTS, || async {
         match enter().await? {
-            Entered::Session(entry) => {
-                *user.lock().unwrap_or_else(PoisonError::into_inner) = User::from_hash(&entry.user);
-                sessions::open_session(site, now, &entry, device).await
-            }
-            Entered::SecondStep(step) => Ok(Decision::Done(LogIn::SecondStep(step))),
+            Entered::Session(entry) => sessions::open_session(site, now, &entry, device).await,
+            Entered::SecondStep(step) => Ok(Decision::Done((LogIn::SecondStep(step), None))),
         }
     });
     let entered = entered.await;
-    counts::count_login(&entered, |entered| matches!(entered, LogIn::SecondStep(_)));
-    let entered = entered?;
-    if let (LogIn::Done(_), Some(user)) =
-        (&entered, user.into_inner().unwrap_or_else(PoisonError::into_inner))
-    {
+    counts::count_login(&entered, |(entered, _)| matches!(entered, LogIn::SecondStep(_)));
+    let (entered, user) = entered?;
+    if let Some(user) = user {
         note_staff(&user, device.address);
     }
     if let LogIn::Done(session) = &entered
@@ -282,10 +285,6 @@ fn note_staff(user: &User, address: IpAddr) {
 
 fn name_of(user: &Hash) -> String {
     user.get("username").unwrap_or_default().to_owned()
-}
-
-fn id_of(user: &Hash) -> Option<UserId> {
-    fields::read(user.get("id"), || "a user".to_owned(), "id")
 }
 
 impl SecondStep {

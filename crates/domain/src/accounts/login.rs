@@ -9,14 +9,14 @@
 //! A counter is a token bucket (`rates::counted`).
 
 use crate::accounts::origins;
-use crate::accounts::users::User;
+use crate::accounts::users::{User, id_of};
 use crate::action::act_on;
 use crate::passwords::{Comparison, HashingSource, StoredPassword, Turn, Verification};
 use crate::process_state::process_state;
 use crate::rates::counted::{Counted, Limit, Limited};
 use crate::values::{
     ClientNetworks, FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
-    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, Timestamp, TypedName, UserId,
+    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, RatedAction, Timestamp, TypedName, UserId,
 };
 use crate::{Decision, Error, Refusal, Site, audit, fields, keys, rates};
 use std::net::IpAddr;
@@ -188,7 +188,8 @@ fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Re
         return Ok(());
     };
     if let Some(now) = attempt.now {
-        rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
+        let now = Moment::from_timestamp(now);
+        rates::note_refusal(site, now, RatedAction::FailedLogin, attempt.address, None);
     }
     Ok(longest.demand(|seconds| Refusal::TooManyFailedLogins { seconds })?)
 }
@@ -211,10 +212,6 @@ impl Site {
 pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
     let user = site.store.fetch(User::by_id(id)).await?;
     Ok(user.filter(|user| user.notice_address().is_some()))
-}
-
-fn id_of(user: &Hash) -> Option<UserId> {
-    fields::read(user.get("id"), || "a user".to_owned(), "id")
 }
 
 pub(crate) fn stored_password(user: &Hash) -> StoredPassword {

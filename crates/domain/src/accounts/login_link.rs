@@ -1,7 +1,7 @@
 //! The link with which an administrator logs in when the provider does not work. The operator makes it on the command
 //! line. It is good once and for ten minutes.
 
-use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant};
+use crate::accounts::log_in::{self, Entered, LoginGrant};
 use crate::accounts::sealed;
 use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::second_step::Proof;
@@ -47,10 +47,7 @@ pub async fn log_in((site, now): (&Site, Timestamp), token: &str, device: &Devic
         let proof = Proof::Link(token.to_owned());
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    match opened.await? {
-        LogIn::Done(session) => Ok(session),
-        LogIn::SecondStep(_) => Err(Refusal::LoginLinkInvalid.into()),
-    }
+    Ok(opened.await?.done()?)
 }
 
 /// The administrator of a token, as stored. A link ends when the password changes.

@@ -130,7 +130,7 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
     let mut seen: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
     for (key, members) in lists.iter().zip(members) {
         let found = fields::members(members, key, |(address, score)| {
-            Some((address.parse::<IpAddr>().ok()?, second(score)))
+            Some((address.parse::<IpAddr>().ok()?, Timestamp::from_score(score)))
         });
         for (address, time) in found {
             let last = seen.entry(address).or_insert(time);
@@ -195,11 +195,4 @@ pub(crate) async fn people_of(site: &Site, tags: &[NetworkTag], days: &[Day]) ->
     people.sort_unstable();
     people.dedup();
     Ok(people)
-}
-
-/// The second of a score.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-const fn second(score: f64) -> Timestamp {
-    // The cast saturates, and what is not a number becomes 0.
-    Timestamp(score as u64)
 }

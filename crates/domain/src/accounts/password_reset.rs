@@ -8,7 +8,7 @@ use crate::accounts::notices::Notice;
 use crate::accounts::session_store::Session;
 use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::accounts::{log_in, outbox, roles};
+use crate::accounts::{log_in, outbox, people, roles};
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
 use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
@@ -56,8 +56,7 @@ pub async fn request_reset(
     email: &str,
 ) -> Result<Option<ResetMail>, Error> {
     log_in::demand_passwords(site)?;
-    let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
-    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
+    let id = site.store.fetch(people::holder(username)).await?;
     // An unknown user costs the same reads.
     let key = keys::user(id.unwrap_or(UserId(1)));
     site.act(&key, || async {

@@ -23,19 +23,27 @@ crate::cache_kind! {
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
 pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
-    let id = visit.fetch(read::string(keys::username_to_id(username))).await?;
-    let id = fields::read_string(id.as_deref(), || keys::username_to_id(username));
-    Ok(id.ok_or(Refusal::NoSuchUser)?)
+    Ok(visit.fetch(holder(username)).await?.ok_or(Refusal::NoSuchUser)?)
 }
 
 /// The ids of the users with these names, ignoring case; without names that nobody has. Rounds: 1.
 pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>, Error> {
-    let id = |name: &String| {
-        let (key, name) = (keys::username_to_id(name), name.clone());
-        read::string(&key).map(move |id| Some((name, fields::read_string(id.as_deref(), || key)?)))
+    visit.fetch(holders(usernames)).await
+}
+
+/// The account that has a name, ignoring case, also if it is deactivated.
+pub(crate) fn holder(name: &str) -> impl Fetch<Value = Option<UserId>> + use<> {
+    fields::string(keys::username_to_id(name))
+}
+
+/// The accounts that have these names, without names that nobody has.
+pub(crate) fn holders(names: &[String]) -> impl Fetch<Value = HashMap<String, UserId>> + use<> {
+    let named = |name: &String| {
+        let id = holder(name);
+        let name = name.clone();
+        id.map(move |id| Some((name, id?)))
     };
-    let found = visit.fetch(usernames.iter().map(id).collect::<Vec<_>>()).await?;
-    Ok(found.into_iter().flatten().collect())
+    names.iter().map(named).collect::<Vec<_>>().map(|found| found.into_iter().flatten().collect())
 }
 
 /// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.

@@ -2,13 +2,12 @@
 //!
 //! Keys: the field `reading_key` of a user.
 
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::{User, set_secret};
 use crate::values::UserId;
 use crate::values::secrets::{random_hex, same_secret};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::values::text_forms::never_logged;
+use crate::{Error, Site};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
-use tidings_keyspace::Batch;
 
 /// The field of a user with the hash of their key; empty or absent without one.
 pub(crate) const READING_KEY: &str = "reading_key";
@@ -50,11 +49,7 @@ impl ReadingKey {
     }
 }
 
-impl Debug for ReadingKey {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ReadingKey(***)")
-    }
-}
+never_logged!(ReadingKey);
 
 /// Gives a user a new key, so that the earlier one is no longer valid. Rounds: 2.
 ///
@@ -62,25 +57,14 @@ impl Debug for ReadingKey {
 /// As for [`withdraw`].
 pub async fn replace(site: &Site, owner: UserId) -> Result<ReadingKey, Error> {
     let key = ReadingKey { owner, digits: random_hex::<BYTES>()? };
-    store(site, owner, key.hash()).await?;
+    set_secret(site, owner, (READING_KEY, &key.hash())).await?;
     Ok(key)
 }
 
 /// Takes the key of a user away. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
+/// [`Refusal::SessionEnded`](crate::Refusal::SessionEnded) when the account has been deactivated meanwhile, or the store's.
 pub async fn withdraw(site: &Site, owner: UserId) -> Result<(), Error> {
-    store(site, owner, String::new()).await
-}
-
-async fn store(site: &Site, owner: UserId, hash: String) -> Result<(), Error> {
-    let user = keys::user(owner);
-    site.act(&user, || async {
-        let mut batch = Batch::new();
-        let account_there = batch.field_absent(&user, DEACTIVATED);
-        batch.set_field(&user, READING_KEY, &hash);
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
-    })
-    .await
+    set_secret(site, owner, (READING_KEY, "")).await
 }

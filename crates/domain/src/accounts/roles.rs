@@ -8,7 +8,7 @@ use crate::accounts::first_administrator;
 use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::users::{
     ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, Role, SHORT_PASSWORD,
-    UNKNOWN_PASSWORD, User,
+    UNKNOWN_PASSWORD, User, account_chunks, id_of,
 };
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::site_settings;
@@ -74,8 +74,7 @@ pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2
 /// Notes at a login whether the password of somebody who was given a role is long enough. Rounds: none, and 1 the
 /// first time.
 pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<(), Error> {
-    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
-    let (Some(id), Some(UNKNOWN_PASSWORD)) = (id, user.get(ROLE_PASSWORD)) else { return Ok(()) };
+    let (Some(id), Some(UNKNOWN_PASSWORD)) = (id_of(user), user.get(ROLE_PASSWORD)) else { return Ok(()) };
     let key = keys::user(id);
     let mut batch = Batch::new();
     batch.field_equals(&key, ROLE_PASSWORD, UNKNOWN_PASSWORD);
@@ -141,10 +140,8 @@ pub(crate) async fn somebody_else(
     others: &[UserId],
 ) -> Result<Option<Holder>, Error> {
     let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
-    let mut first = 1;
-    while first <= count {
-        let last = count.min(first + ACCOUNTS_CHUNK - 1);
-        let ids = (first..=last).map(UserId);
+    for ids in account_chunks(count, ACCOUNTS_CHUNK) {
+        let ids = ids.map(UserId);
         let users: Vec<_> =
             ids.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
         let mut candidates = Vec::new();
@@ -157,7 +154,6 @@ pub(crate) async fn somebody_else(
         if let Some(found) = first_able(site, now, role, &candidates).await? {
             return Ok(Some(found));
         }
-        first = last + 1;
     }
     Ok(None)
 }

@@ -395,8 +395,8 @@ pub struct OpenSession {
 /// The id of an earlier session: an account has at most one.
 pub(crate) const EARLIER_ID: &str = "earlier";
 
-/// The sessions of an account, the newest first. Rounds: 2.
-pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
+/// The sessions of the user whose session this is, the newest first. Rounds: 2.
+pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
     let all = AllSessions::read(site, session.user_id).await?;
     let hashes: Vec<SessionHash> =
         all.hashes.iter().rev().filter_map(|hash| SessionHash::parse(hash)).collect();

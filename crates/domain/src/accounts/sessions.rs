@@ -8,17 +8,18 @@ use crate::accounts::account::Owner;
 use crate::accounts::log_in::{self, Credentials, LogIn, LoginGrant};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
-    self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
-    VisitSession,
+    self, AllSessions, Device, EARLIER_ID, LoginMethod, Opening, Session, SessionKey, VisitSession,
 };
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User};
+use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User, id_of};
 use crate::accounts::{applications, origins};
 use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
 use crate::values::secrets::random_token;
 use crate::values::{Timestamp, UserId};
-use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
+use crate::{Applied, Decision, Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, CheckId, Order, read};
+
+pub use crate::accounts::session_store::list;
 
 /// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
 ///
@@ -32,10 +33,8 @@ pub async fn log_in(
     password: &str,
     device: &Device,
 ) -> Result<Session, Error> {
-    match log_in::log_in(site, now, &Credentials { username, password, code: None }, device).await? {
-        LogIn::Done(session) => Ok(session),
-        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
-    }
+    let typed = Credentials { username, password, code: None };
+    Ok(log_in::log_in(site, now, &typed, device).await?.done()?)
 }
 
 /// Asks a user who is logged in for the password again. A wrong one counts as a failed login. An account without a password
@@ -71,18 +70,19 @@ pub async fn secret_of(site: &Site, user: UserId) -> Result<ApiSecret, Error> {
 }
 
 /// Adds what an account that was imported or made by an earlier version may lack, and opens a
-/// session if the account has not changed since it was read. All logins end here.
+/// session if the account has not changed since it was read. All logins end here. Answers with the user, too, if the account
+/// counts.
 pub(crate) async fn open_session(
     site: &Site,
     now: Timestamp,
     entry: &LoginGrant,
     device: &Device,
-) -> Result<Decision<LogIn>, Error> {
+) -> Result<Decision<(LogIn, Option<User>)>, Error> {
     let LoginGrant { user, upgraded, proof } = entry;
-    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
-    let id = id.ok_or(Refusal::WrongCredentials)?;
-    if let Some(user) = User::from_hash(user) {
-        user.demand_may_log_in(now)?;
+    let id = id_of(user).ok_or(Refusal::WrongCredentials)?;
+    let account = User::from_hash(user);
+    if let Some(account) = &account {
+        account.demand_may_log_in(now)?;
     }
     applications::admit_login(user)?;
     let key = keys::user(id);
@@ -120,7 +120,7 @@ pub(crate) async fn open_session(
     let opened = Opening { device, newest, method: proof.method() };
     session_store::write_new(&mut batch, now, &session, &opened);
     login::write_network(&mut batch, now, id, &network);
-    let decided = Decision::commit(batch, LogIn::Done(session));
+    let decided = Decision::commit(batch, (LogIn::Done(session), account));
     let used =
         if matches!(proof, Proof::Link(_)) { Refusal::LoginLinkInvalid } else { Refusal::PasskeyRefused };
     Ok(decided.if_rejected_by(used_before, Err(used.into())))
@@ -132,11 +132,6 @@ pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
     session_store::end_one(&mut batch, session.user_id, &session.key);
     site.apply(batch).await?;
     Ok(())
-}
-
-/// The sessions of the user whose session this is, the newest first. Rounds: 2.
-pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
-    session_store::list(site, session).await
 }
 
 /// Ends one session of the user whose session this is.

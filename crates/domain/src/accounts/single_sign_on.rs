@@ -17,10 +17,10 @@ use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{DEACTIVATED, OIDC_IDENTITY, User};
+use crate::values::text_forms::never_logged;
 use crate::values::{Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId};
 use crate::{Applied, Error, Refusal, Site, fields, keys};
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Debug, Formatter};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// A person as a provider knows them. Its texts are never logged.
@@ -40,11 +40,7 @@ pub struct ProviderLogin {
     pub role: Option<GivenRole>,
 }
 
-impl Debug for ProviderLogin {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ProviderLogin(***)")
-    }
-}
+never_logged!(ProviderLogin);
 
 impl ProviderLogin {
     /// The role of somebody who is in these groups: the highest.
@@ -124,8 +120,7 @@ pub async fn of_banned(
 
 /// The account that an identity names.
 pub(crate) fn holder(identity: &ProviderIdentity) -> impl Fetch<Value = Option<UserId>> {
-    let key = keys::oidc_identity(identity);
-    read::string(key.clone()).map(move |id| fields::read_string(id.as_deref(), || key.clone()))
+    fields::string(keys::oidc_identity(identity))
 }
 
 /// Logs in somebody who has come back from the provider.
@@ -255,10 +250,8 @@ pub async fn confirm(
     }
     let mut batch = Batch::new();
     session_store::write_confirmed(&mut batch, now, session);
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Refusal::SessionEnded.into()),
-    }
+    site.apply(batch).await?.or(Refusal::SessionEnded)?;
+    Ok(())
 }
 
 /// Ends all sessions of the account of an identity, because its provider has asked for it with a token that is good once.

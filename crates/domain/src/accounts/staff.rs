@@ -1,7 +1,7 @@
 //! Messages about the site to its moderators and administrators.
 
 use crate::accounts::inbox::send_message;
-use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::users::{DEACTIVATED, Role, User, account_chunks};
 use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
 use crate::{Error, Refusal, Site, fields, keys};
 use tidings_keyspace::{Fetch, read};
@@ -35,10 +35,8 @@ async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
     let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
     let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut ids = Vec::new();
-    let mut first = 1;
-    while first <= count && ids.len() < MAX_TOLD_ADMINISTRATORS {
-        let last = count.min(first + STAFF_CHUNK - 1);
-        let chunk = (first..=last).map(UserId);
+    for chunk in account_chunks(count, STAFF_CHUNK) {
+        let chunk = chunk.map(UserId);
         let users: Vec<_> =
             chunk.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
         for (id, [flags, deactivated]) in chunk.zip(site.store.fetch(users.or_absent()).await?) {
@@ -46,7 +44,9 @@ async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
                 ids.push(id);
             }
         }
-        first = last + 1;
+        if ids.len() >= MAX_TOLD_ADMINISTRATORS {
+            break;
+        }
     }
     ids.truncate(MAX_TOLD_ADMINISTRATORS);
     let users: Vec<_> = ids.into_iter().map(User::by_id).collect();

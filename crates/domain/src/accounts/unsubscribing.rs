@@ -34,8 +34,7 @@ pub struct Subscriber {
 /// The subscriber whom a token of a mail names. Rounds: 1, none for a text that cannot be a token.
 pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, Error> {
     let mut parts = token.splitn(3, '-');
-    let name = parts.next().unwrap_or_default();
-    let kind = [MailKind::Replies, MailKind::Digest].into_iter().find(|kind| kind.name() == name);
+    let kind = parts.next().and_then(|kind| kind.parse::<MailKind>().ok());
     let user = parts.next().and_then(|user| user.parse::<UserId>().ok());
     let (Some(kind), Some(user)) = (kind, user) else {
         return Ok(None);

@@ -83,19 +83,15 @@ impl Visit {
     /// A visit with the session token of the request, if there is one. Text that cannot
     /// be a token counts as none.
     pub fn new(site: Arc<Site>, now: Timestamp, token: Option<&str>) -> Self {
-        let stage = token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token);
-        let current = !site.store.is_shared();
-        let prolonged = Arc::default();
-        let (session, identity) = (None, None);
         let mut visit = Self {
+            current: !site.store.is_shared(),
             site,
             now,
-            stage,
+            stage: token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token),
             key: None,
-            session,
-            identity,
-            prolonged,
-            current,
+            session: None,
+            identity: None,
+            prolonged: Arc::default(),
             shows_hidden: false,
             wants_reader: false,
             reader: None,

@@ -115,7 +115,7 @@ impl ApplicationText {
 text_values!(ApplicationText);
 
 /// The answer to the question at sign-up, as somebody typed it; may be empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignupAnswer(String);
 
 impl SignupAnswer {

@@ -4,9 +4,10 @@ use crate::accounts::inbox::EntryId;
 use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::HostMove;
 use crate::rates::counted::Limited;
-use crate::values::text_forms::read_text;
+use crate::values::text_forms::{named, read_text};
 use crate::values::{Hostname, Timestamp, UserId};
 use std::fmt;
+use strum::{EnumString, IntoStaticStr};
 
 /// The names of the kinds of mails that nobody switches on or off.
 const NOTICE: &str = "notice";
@@ -14,7 +15,8 @@ const CONFIRMATION: &str = "confirm";
 const HOST_MOVE: &str = "host_move";
 
 /// The kinds of mails that people switch on and off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MailKind {
     /// Entries of the inbox.
     Replies,
@@ -22,14 +24,7 @@ pub enum MailKind {
     Digest,
 }
 
-impl MailKind {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Replies => "replies",
-            Self::Digest => "digest",
-        }
-    }
-}
+named!(MailKind);
 
 /// A mail that waits to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +132,7 @@ read_text!(WaitingMail or NotAMail: |text| {
     } else if kind == NOTICE {
         let (notice, rest) = about.split_once('-')?;
         let (at, address) = rest.split_once('-')?;
-        MailSubject::Notice { notice: Notice::parse(notice)?, at: time(at)?, address: address.to_owned() }
+        MailSubject::Notice { notice: notice.parse().ok()?, at: time(at)?, address: address.to_owned() }
     } else if kind == CONFIRMATION {
         MailSubject::Confirmation { at: time(about)? }
     } else if kind == HOST_MOVE {

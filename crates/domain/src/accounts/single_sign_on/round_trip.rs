@@ -7,13 +7,13 @@
 use crate::accounts::sealed;
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::values::secrets::random_token;
+use crate::values::text_forms::never_logged;
 use crate::values::{Purpose, Timestamp, UserId};
 use crate::{Error, Refusal, Site};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
 
 /// Why somebody goes to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,11 +67,7 @@ pub struct RoundTrip {
     pub verifier: String,
 }
 
-impl Debug for RoundTrip {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("RoundTrip(***)")
-    }
-}
+never_logged!(RoundTrip);
 
 impl RoundTrip {
     /// The parameter `code_challenge`, by the method S256.

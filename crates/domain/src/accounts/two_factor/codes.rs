@@ -1,9 +1,9 @@
 //! Codes: those of an authenticator app, and recovery codes.
 
 use crate::Error;
+use crate::values::text_forms::never_logged;
 use crate::values::{NoRandomness, RECOVERY_CODES};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
 use totp_rs::{Algorithm, Builder, Secret, Totp};
 
 /// Digits of a code. Every authenticator app supports six digits, 30 seconds and SHA-1.
@@ -68,11 +68,7 @@ impl TotpSecret {
     }
 }
 
-impl Debug for TotpSecret {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("TotpSecret(***)")
-    }
-}
+never_logged!(TotpSecret);
 
 /// A code as somebody typed it.
 #[derive(Clone, PartialEq, Eq)]

@@ -3,10 +3,11 @@
 
 use crate::accounts::harden::count_accounts;
 use crate::accounts::outbox;
-use crate::accounts::users::User;
+use crate::accounts::users::{User, account_chunks};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::{Hostname, STAFF_CHUNK, Timestamp, UserId};
 use crate::{Error, Site};
+use std::ops::RangeInclusive;
 use tidings_keyspace::Batch;
 
 /// The hosts of a move.
@@ -39,9 +40,9 @@ pub async fn visit_owners(
 ) -> Result<PasskeyOwners, Error> {
     let last = count_accounts(site).await?;
     let mut found = PasskeyOwners::default();
-    while found.checked < last {
-        let end = last.min(found.checked + STAFF_CHUNK);
-        visit_some(site, told, (&mut found, end)).await?;
+    for ids in account_chunks(last, STAFF_CHUNK) {
+        found.checked = *ids.end();
+        visit_some(site, told, (&mut found, ids)).await?;
         report(found);
     }
     if let Some((HostMove { from, to }, _)) = told {
@@ -52,13 +53,13 @@ pub async fn visit_owners(
     Ok(found)
 }
 
-/// Does that for the accounts up to a number.
+/// Does that for some accounts.
 async fn visit_some(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,
-    (found, end): (&mut PasskeyOwners, u64),
+    (found, ids): (&mut PasskeyOwners, RangeInclusive<u64>),
 ) -> Result<(), Error> {
-    let users: Vec<_> = (found.checked + 1..=end).map(UserId).map(User::by_id).collect();
+    let users: Vec<_> = ids.map(UserId).map(User::by_id).collect();
     let users = site.store.fetch(users).await?.into_iter().flatten();
     let mut batch = Batch::new();
     for user in users.filter(|user| user.second_factors.passkeys) {
@@ -74,6 +75,5 @@ async fn visit_some(
     if !batch.writes().is_empty() {
         site.apply(batch).await?;
     }
-    found.checked = end;
     Ok(())
 }
