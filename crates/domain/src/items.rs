@@ -4,10 +4,12 @@
 //! `items` has each of them with its number as the score, and `items.count` is the highest number that was
 //! drawn. A number is drawn together with the post's own id (see [`draws`](crate::draws)). No number is given twice.
 
+use crate::changes::Findable;
 use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId};
 use crate::{Applied, Decision, Error, Site, fields, keys};
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Display};
+use std::hash::Hash;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -27,9 +29,9 @@ pub enum Item {
 
 impl fmt::Display for Item {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Story(id) => formatter.write_str(&keys::news(*id)),
-            Self::Comment(CommentAddress { news, comment }) => write!(formatter, "comment:{news}:{comment}"),
+        match *self {
+            Self::Story(id) => Findable::Story(id).fmt(formatter),
+            Self::Comment(address) => Findable::Comment(address).fmt(formatter),
         }
     }
 }
@@ -38,13 +40,10 @@ impl FromStr for Item {
     type Err = NotAnId;
 
     fn from_str(member: &str) -> Result<Self, NotAnId> {
-        match member.split_once(':').ok_or(NotAnId)? {
-            ("news", id) => Ok(Self::Story(id.parse()?)),
-            ("comment", address) => {
-                let (news, comment) = address.split_once(':').ok_or(NotAnId)?;
-                Ok(Self::Comment(CommentAddress { news: news.parse()?, comment: comment.parse()? }))
-            }
-            _ => Err(NotAnId),
+        match member.parse()? {
+            Findable::Story(id) => Ok(Self::Story(id)),
+            Findable::Comment(address) => Ok(Self::Comment(address)),
+            Findable::Tweet(_) | Findable::Person(_) | Findable::Site(_) => Err(NotAnId),
         }
     }
 }
@@ -76,13 +75,7 @@ pub(crate) fn imported(
     source: &ImportSource,
     there: Vec<u64>,
 ) -> impl Fetch<Value = HashMap<u64, ItemNumber>> {
-    // Redis refuses to look for nothing.
-    let asked = (!there.is_empty())
-        .then(|| read::scores(keys::imported(source), there.iter().map(ToString::to_string)));
-    asked.into_iter().collect::<Vec<_>>().map(move |scores| {
-        let found = there.into_iter().zip(scores.into_iter().flatten());
-        found.filter_map(|(there, score)| Some((there, number_of(score?)))).collect()
-    })
+    numbers_in(keys::imported(source), there)
 }
 
 /// The item with a number, if there is one.
@@ -94,29 +87,35 @@ pub(crate) fn with_number(number: ItemNumber) -> impl Fetch<Value = Option<Item>
 
 /// The numbers of some items; without those that have none.
 pub(crate) fn numbers_of(items: Vec<Item>) -> impl Fetch<Value = HashMap<Item, ItemNumber>> {
+    numbers_in(keys::ITEMS.to_owned(), items)
+}
+
+/// The numbers that a list has of some things.
+fn numbers_in<T: Display + Eq + Hash + Send>(
+    list: String,
+    things: Vec<T>,
+) -> impl Fetch<Value = HashMap<T, ItemNumber>> {
     // Redis refuses to look for nothing.
-    let asked = (!items.is_empty()).then(|| read::scores(keys::ITEMS, items.iter().map(Item::to_string)));
-    asked.into_iter().collect::<Vec<_>>().map(move |scores| {
-        let numbered = items.into_iter().zip(scores.into_iter().flatten());
-        numbered.filter_map(|(item, score)| Some((item, number_of(score?)))).collect()
+    let asked = (!things.is_empty()).then(|| read::scores(list, things.iter().map(T::to_string)));
+    Fetch::map(asked, move |scores| {
+        let numbered = things.into_iter().zip(scores.into_iter().flatten());
+        numbered.filter_map(|(thing, score)| Some((thing, number_of(score?)))).collect()
     })
 }
 
 /// At most `count` items below a number, the newest first, each with its number.
 pub(crate) fn below(number: Option<ItemNumber>, count: u64) -> impl Fetch<Value = Vec<(Item, ItemNumber)>> {
     let highest = number.map_or(f64::INFINITY, |number| score(number.0) - 1.0);
-    let scores = (f64::NEG_INFINITY, highest);
-    read::sorted_by_score(keys::ITEMS, Order::Descending, scores, count).map(|found| {
-        fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
-    })
+    read::sorted_by_score(keys::ITEMS, Order::Descending, (f64::NEG_INFINITY, highest), count).map(numbered)
 }
 
 /// At most `count` items with numbers from the first to the last, in their order.
 pub(crate) fn between((first, last): (u64, u64), count: u64) -> impl Fetch<Value = Vec<(Item, ItemNumber)>> {
-    let scores = (score(first), score(last));
-    read::sorted_by_score(keys::ITEMS, Order::Ascending, scores, count).map(|found| {
-        fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
-    })
+    read::sorted_by_score(keys::ITEMS, Order::Ascending, (score(first), score(last)), count).map(numbered)
+}
+
+fn numbered(found: Vec<(String, f64)>) -> Vec<(Item, ItemNumber)> {
+    fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
 }
 
 /// The counter, as it is stored, and the highest number that is drawn or given.
@@ -131,10 +130,7 @@ fn last() -> impl Fetch<Value = (Option<String>, u64, u64)> {
 
 /// Adds to a batch that the counter is at a number, if it is still as it was read.
 fn raise(batch: &mut Batch, (stored, drawn): (Option<String>, u64), to: u64) {
-    match stored {
-        Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
-        None => batch.key_absent(keys::ITEMS_COUNT),
-    };
+    batch.string_unchanged(keys::ITEMS_COUNT, stored);
     let by = to.saturating_sub(drawn);
     batch.increment(keys::ITEMS_COUNT, i64::try_from(by).unwrap_or(i64::MAX));
 }

@@ -279,25 +279,11 @@ fn report(site: &Site, now: Moment, action: RatedAction, source: RequestSource) 
     }
 }
 
-/// Logs that logins from an address have failed too often, once a minute.
-pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
-    counts::count_rate_limited(RatedAction::FailedLogin);
-    report(
-        site,
-        now,
-        RatedAction::FailedLogin,
-        RequestSource::Network(ClientNetworks::of(address).narrowest()),
-    );
-}
-
-/// Logs that an account, or an address without one, has too many streams open, once a minute.
-pub fn report_streams(site: &Site, now: Moment, address: IpAddr, account: Option<UserId>) {
-    counts::count_rate_limited(RatedAction::Stream);
-    let source = account.map_or_else(
-        || RequestSource::Network(ClientNetworks::of(address).narrowest()),
-        RequestSource::Account,
-    );
-    report(site, now, RatedAction::Stream, source);
+/// Counts that an account, or an address without one, is over a limit that is kept elsewhere. Logs it once a minute for each.
+pub fn note_refusal(site: &Site, now: Moment, action: RatedAction, address: IpAddr, account: Option<UserId>) {
+    counts::count_rate_limited(action);
+    let network = || RequestSource::Network(ClientNetworks::of(address).narrowest());
+    report(site, now, action, account.map_or_else(network, RequestSource::Account));
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use crate::process_state::process_state;
 use crate::rates::counted::{Counted, Limit, Limited};
 use crate::values::{
     ClientNetworks, FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
-    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, RatedAction, Timestamp, TypedName, UserId,
+    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, RatedAction, Timestamp, TypedName,
+    UserId,
 };
 use crate::{Decision, Error, Refusal, Site, audit, fields, keys, rates};
 use std::net::IpAddr;
@@ -317,14 +318,10 @@ impl Failure {
         if self.counters.is_empty() {
             return Ok(false);
         }
-        act_on(&self.store, COUNTING_ATTEMPTS, || async {
-            let (batch, is_attack) = self.batch().await?;
-            Ok(Decision::commit(batch, is_attack))
-        })
-        .await
+        act_on(&self.store, COUNTING_ATTEMPTS, || self.decide()).await
     }
 
-    async fn batch(&self) -> Result<(Batch, bool), Error> {
+    async fn decide(&self) -> Result<Decision<bool>, Error> {
         let addresses_key = keys::failed_login_addresses(self.user_id.unwrap_or(UserId(1)));
         let reads = (
             self.counters.iter().cloned().map(Limit::counted).collect::<Vec<_>>(),
@@ -336,7 +333,7 @@ impl Failure {
         let mut batch = Batch::new();
         counted.iter().for_each(|counted| counted.add(&mut batch));
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {
-            return Ok((batch, false));
+            return Ok(Decision::commit(batch, false));
         };
         guesses.used_up_at_most().add(&mut batch);
         let address = self.address.to_string();
@@ -349,7 +346,7 @@ impl Failure {
         if is_attack {
             told.add(&mut batch);
         }
-        Ok((batch, is_attack))
+        Ok(Decision::commit(batch, is_attack))
     }
 }
 

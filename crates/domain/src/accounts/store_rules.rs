@@ -35,6 +35,7 @@ rules! { pub(crate) RULES:
         USER: refers(NameIn::Field(INVITED_BY), "an invitation by the user", USER,
             Person("restore the user from a backup, or delete the field"));
         USER: claims(invited);
+        INVITES_BY, INVITES_ROOTS: form(Form::Member(is::<UserId>), "ids of users");
         INVITES_BY: claims(invites);
         INVITES_BY: claims(root);
         INVITES_ROOTS: claims(invites_root);
@@ -161,8 +162,7 @@ fn invited(subject: &Subject, claims: &mut Claims) {
 }
 
 fn invites(subject: &Subject, claims: &mut Claims) {
-    let Some(by) = subject.id::<UserId>() else { return };
-    let Some(id) = claims.member::<UserId>("ids of users") else { return };
+    let (Some(by), Some(id)) = (subject.id::<UserId>(), subject.member_id::<UserId>()) else { return };
     let key = keys::user(id);
     claims.belongs("people whom the user invited", read::field(&key, INVITED_BY), move |stored, batch| {
         batch.field_unchanged(key, INVITED_BY, stored.as_deref());
@@ -188,8 +188,8 @@ fn root(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-fn invites_root(_: &Subject, claims: &mut Claims) {
-    let Some(id) = claims.member::<UserId>("ids of users") else { return };
+fn invites_root(subject: &Subject, claims: &mut Claims) {
+    let Some(id) = subject.member_id::<UserId>() else { return };
     let list = keys::invites_by(id);
     let reads = (read::field(keys::user(id), INVITED_BY), read::sorted_count(&list));
     claims.belongs("people who invited somebody and were not invited", reads, move |(by, invited), batch| {

@@ -41,6 +41,7 @@ rules! { pub(crate) RULES:
         PREFIX: refers(NameIn::Member, "the site {}, which has no votes", VOTES, Remove).of_leftovers();
     "the figures of a day are those of its votes" =>
         DAY_LINKS_SUM, DAY_LINKS_COUNT: claims(day_of_host);
+        DAY_VOTERS_COUNT: form(Form::Member(is::<VoterId>), "voters");
         DAY_VOTERS_COUNT: claims(day_count_of_voter);
         DAY_VOTERS_COUNT, DAY_VOTERS_SUM: rounds(day_sum);
     "a voter's list has the voter's votes" =>
@@ -270,7 +271,7 @@ fn day_of_voter(voter: VoterId, day: Day) -> impl Fetch<Value = DayOfVoter, Aske
 
 fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
     let (Some((member, figure)), Some(day)) = (subject.member(), day_of(subject)) else { return };
-    let Some(voter) = claims.member::<VoterId>("voters") else { return };
+    let Some(voter) = subject.member_id::<VoterId>() else { return };
     let (of, member) = (subject.of.clone(), member.to_owned());
     claims.add(day_of_voter(voter, day), move |(is_counted, votes, _)| {
         let count = if is_counted? { whole(votes.len()) } else { 0 };

@@ -307,16 +307,6 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The member as what it should be. If it is something else, that is wrong.
-    pub(crate) fn member<T: FromStr>(&mut self, expected: &str) -> Option<T> {
-        let (member, _) = self.subject.member()?;
-        let parsed = member.parse().ok();
-        if parsed.is_none() {
-            self.malformed(format_args!("the member {member:?}"), expected);
-        }
-        parsed
-    }
-
     /// The text of a string as what it should be. If it is something else, that is wrong.
     pub(crate) fn text<T: FromStr>(&mut self, expected: &str) -> Option<T> {
         let text = self.subject.text()?;

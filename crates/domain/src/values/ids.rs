@@ -21,8 +21,8 @@ fn parse(text: &str) -> Result<u64, NotAnId> {
     }
 }
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "u64")]
@@ -66,51 +66,31 @@ macro_rules! id {
                 }
             }
         }
-    };
+    )+};
 }
 
-id!(
+ids! {
     /// A user: the number in `user:<id>`.
-    UserId
-);
-id!(
+    UserId;
     /// A news item: the number in `news:<id>`.
-    NewsId
-);
-id!(
+    NewsId;
     /// A tweet: the number in `tweet:<id>`.
-    TweetId
-);
-id!(
+    TweetId;
     /// A comment within its thread: the field in `thread:comment:<news id>`.
-    CommentId
-);
-
-id!(
+    CommentId;
     /// A story or a comment in the order of posting: a score in `items`.
-    ItemNumber
-);
-id!(
+    ItemNumber;
     /// A line of the moderation log: the number in `moderation:<id>`.
-    ModerationId
-);
-id!(
+    ModerationId;
     /// A rule that new posts are checked with: the number in `rules:<id>`.
-    RuleId
-);
-id!(
+    RuleId;
     /// A ban of a network or an e-mail domain: the field of `bans:origins`.
-    OriginBanId
-);
-id!(
+    OriginBanId;
     /// A webhook: the field of `hooks:all`.
-    HookId
-);
-
-id!(
+    HookId;
     /// A thread of messages between a member and the moderators: the number in `messages:<id>`.
-    MessageThreadId
-);
+    MessageThreadId;
+}
 
 /// A message to or from the moderators, written `<thread>-<number>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

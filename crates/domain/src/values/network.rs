@@ -36,9 +36,7 @@ impl Network {
             }
         })
     }
-}
 
-impl Network {
     /// The networks of this kind that another has addresses of.
     pub fn parts_of(network: IpNet) -> impl ExactSizeIterator<Item = Self> {
         let bits = if network.addr().is_ipv4() { IPV4_BITS } else { IPV6_BITS };

@@ -4,7 +4,7 @@
 //! settings of the same names.
 
 use crate::values::site_settings::Configured;
-use crate::values::text_forms::{named, shown};
+use crate::values::text_forms::{named, never_logged, shown};
 use crate::values::{
     JobsTopic, Networks, OidcRules, Rate, ReservedNames, SignupAnswers, SignupMode, SiteReaders, Timestamp,
     TitlePrefixes,
@@ -493,8 +493,4 @@ with_defaults! {
     }
 }
 
-impl fmt::Debug for AccountRules {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("AccountRules(***)")
-    }
-}
+never_logged!(AccountRules);

@@ -3,6 +3,7 @@
 use super::limits::{MAX_TOPICS, TOPIC_MAX, TOPIC_MIN};
 use super::text::InputError;
 use crate::values::text_forms::{read_text, shown};
+use serde_with::DeserializeFromStr;
 use tidings_keyspace::Within;
 
 /// The name of a topic: 2 to 30 letters from a to z, digits and `-`.
@@ -140,7 +141,7 @@ fn joined(topics: &[Topic], between: &str) -> String {
 /// or any of several (`rust,go`).
 ///
 /// The same topics in another order are the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr)]
 pub struct TopicChoice {
     topics: Vec<Topic>,
     within: Within,
@@ -160,20 +161,6 @@ read_text!(TopicChoice or NotAChoice: |text| {
     let topic = |name| Topic::parse("topic", name).ok().filter(|topic| topic.as_str() == name);
     Self::of(text.split(separator).map(topic).collect::<Option<_>>()?, within)
 });
-
-impl TryFrom<String> for TopicChoice {
-    type Error = NotAChoice;
-
-    fn try_from(text: String) -> Result<Self, NotAChoice> {
-        text.parse()
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for TopicChoice {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
 
 shown!(TopicChoice: |choice| joined(&choice.topics, if choice.within == Within::All { "+" } else { "," }));
 
