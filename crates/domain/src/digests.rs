@@ -48,9 +48,8 @@ pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error
     let newest: Vec<NewsId> = fields::members(newest, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {
-        let found: Vec<_> = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS)).collect();
-        let found = site.store.fetch(found.or_absent()).await?.into_iter().filter_map(News::from_fields);
-        stories.extend(found);
+        let found: Vec<_> = ids.iter().copied().map(News::by_id).collect();
+        stories.extend(site.store.fetch(found.or_absent()).await?.into_iter().flatten());
     }
     let ranking = &site.rules.ranking;
     stories.sort_by(|one, other| {

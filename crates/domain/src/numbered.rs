@@ -244,9 +244,9 @@ pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
     let mut below = None;
     for count in [FIRST_LOOK, UNKNOWN_ITEMS - FIRST_LOOK] {
         let items = visit.fetch(items::below(below, count)).await?;
-        let states: Vec<_> = items.iter().map(|(item, _)| SecrecyOf::read(*item)).collect();
-        let states = visit.fetch_if_needed(states).await?;
-        let known = items.iter().zip(states).find(|(_, state)| !state.is_secret());
+        let secret: Vec<_> = items.iter().map(|(item, _)| is_secret(*item)).collect();
+        let secret = visit.fetch_if_needed(secret).await?;
+        let known = items.iter().zip(secret).find(|(_, is_secret)| !is_secret);
         if let Some(((_, number), _)) = known {
             return Ok(number.0);
         }
@@ -340,7 +340,7 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
             Findable::Tweet(_) | Findable::Site(_) => {}
         }
     }
-    let states = items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>();
+    let secret = items.iter().copied().map(is_secret).collect::<Vec<_>>();
     let numbers = items::numbers_of(items.clone()).apart();
     let names = UserNames::of(&visit.shared(), people.iter().copied().collect());
     // People who have posted nothing are not named: reading is private.
@@ -349,13 +349,11 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
         lists.or_absent().map(|counts| counts.iter().sum::<u64>())
     };
     let posts = people.iter().map(posts).collect::<Vec<_>>();
-    let (states, numbers, names, posts) = visit.fetch_if_needed((states, numbers, names, posts)).await?;
+    let (secret, numbers, names, posts) = visit.fetch_if_needed((secret, numbers, names, posts)).await?;
     let people = people.iter().zip(posts).filter(|(_, posts)| *posts > 0).map(|(id, _)| id);
-    let secret: HashSet<Item> =
-        items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect();
-    let known = items.iter().filter(|item| !secret.contains(item));
+    let known = items.iter().zip(secret).filter(|(_, is_secret)| !is_secret);
     Ok(Updates {
-        items: known.filter_map(|item| numbers.get(item).copied()).collect(),
+        items: known.filter_map(|(item, _)| numbers.get(item).copied()).collect(),
         people: people.filter_map(|id| Some(names.get(*id)?.to_string())).collect(),
     })
 }
@@ -363,39 +361,20 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
 /// Those of some items of which visitors may not know: they wait for approval, were taken away before readers saw them, or
 /// cannot be read. Rounds: 1; none without items.
 pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>, Error> {
-    let states = items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>();
-    let states = visit.fetch_if_needed(states).await?;
-    Ok(items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect())
+    let secret = items.iter().copied().map(is_secret).collect::<Vec<_>>();
+    let secret = visit.fetch_if_needed(secret).await?;
+    Ok(items.iter().zip(secret).filter(|(_, is_secret)| *is_secret).map(|(item, _)| *item).collect())
 }
 
-/// The facts that decide whether visitors may know of an item.
-struct SecrecyOf {
-    news: Option<News>,
-    /// The comment, if it is one.
-    comment: Option<Option<Comment>>,
-}
-
-impl SecrecyOf {
-    fn read(item: Item) -> impl Fetch<Value = Self> {
-        let (news, comment) = match item {
-            Item::Story(news) => (news, None),
-            Item::Comment(address) => (address.news, Some(address)),
-        };
-        let news = Self::news(news);
-        let comment = comment.map(|address| Comment::at(address).or_absent());
-        (news, comment.into_iter().collect::<Vec<_>>())
-            .map(move |(news, comments)| Self { news, comment: comments.into_iter().next() })
-    }
-
-    fn news(id: NewsId) -> impl Fetch<Value = Option<News>> {
-        read::hash_fields(keys::news(id), News::LISTED_FIELDS).or_absent().map(News::from_listed_fields)
-    }
-
-    /// Whether they may not, because it or its story waits for approval or cannot be read.
-    fn is_secret(&self) -> bool {
-        let hides =
-            |comment: &Option<Comment>| comment.as_ref().is_none_or(|comment| comment.state().is_secret());
-        self.news.as_ref().is_none_or(|news| news.state().is_secret())
-            || self.comment.as_ref().is_some_and(hides)
-    }
+/// Whether visitors may not know of an item, because it or its story waits for approval or cannot be read.
+fn is_secret(item: Item) -> impl Fetch<Value = bool> {
+    let (news, comment) = match item {
+        Item::Story(news) => (news, None),
+        Item::Comment(address) => (address.news, Some(address)),
+    };
+    let comment = comment.map(|address| Comment::at(address).or_absent());
+    (News::listed_by_id(news), comment).map(|(news, comment)| {
+        let hides = |comment: Option<Comment>| comment.is_none_or(|comment| comment.state().is_secret());
+        news.is_none_or(|news| news.state().is_secret()) || comment.is_some_and(hides)
+    })
 }

@@ -1,7 +1,6 @@
 //! Submitting, editing and deleting news.
 
 mod editing;
-pub(crate) mod erasing;
 pub(crate) mod held;
 pub mod preparing;
 pub(crate) mod url_guards;
@@ -206,7 +205,7 @@ pub async fn submit_news(
     let author = author.user;
     trust::refuse_many_links(site, now.timestamp(), author, submission.text())?;
     let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
-    let url_keys = submission.content.guard_keys(site);
+    let url_keys = submission.content.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default();
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
     let has_comment = matches!(submission.content, SubmissionContent::Link(_, Some(_)));

@@ -12,7 +12,7 @@ use crate::counts::CountedAction;
 use crate::news::discounted::VoterStanding;
 use crate::news::item::{Direction, News, vote_of};
 use crate::news::marking::{add_upvoted, remove_upvoted};
-use crate::news::ranks::{self, write_rank};
+use crate::news::ranks::{self, count_vote};
 use crate::values::{
     CommentAddress, MAX_VOTES_ASKED, Moment, NewsId, RatedAction, Timestamp, UserId, VotePrice, VoteState,
 };
@@ -66,7 +66,7 @@ pub async fn vote_news(
         let mut batch = vote_batch(now, &news, voter, direction);
         standing.check(&mut batch);
         price.check(&mut batch, voter);
-        let counters = write_counters(&mut batch, site, now, &news, (direction, 1));
+        let counters = count_vote(&mut batch, &news, (direction, 1), (now, &site.rules.ranking));
         write_karma(&mut batch, [voter, news.user_id], [-cost, transfer]);
         if is_up {
             add_upvoted(&mut batch, voter, id, now.as_score());
@@ -153,7 +153,7 @@ pub async fn take_back_news_vote(
         let mut batch = taken_back_batch(&news, voter, direction);
         standing.check(&mut batch);
         recent.remove(&mut batch);
-        let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
+        let counters = count_vote(&mut batch, &news, (direction, -1), (now, &site.rules.ranking));
         write_karma(&mut batch, [voter, news.user_id], [record.cost, -record.transfer]);
         if direction == Direction::Up {
             write_taken_back(&mut batch, (id, voter), saved);
@@ -285,43 +285,18 @@ fn vote_batch(now: Timestamp, news: &News, voter: UserId, direction: Direction) 
     batch.sorted_member_absent(keys::news_up(news.id), &member);
     batch.sorted_member_absent(keys::news_down(news.id), &member);
     news.check_state(&mut batch);
-    batch.sorted_add(voters_key(news, direction), &member, now.as_score());
+    batch.sorted_add(news.voters_key(direction), &member, now.as_score());
     batch
 }
 
 /// The batch that takes a vote back, with its checks.
 fn taken_back_batch(news: &News, voter: UserId, direction: Direction) -> Batch {
-    let (voters, member) = (voters_key(news, direction), voter.to_string());
+    let (voters, member) = (news.voters_key(direction), voter.to_string());
     let mut batch = Batch::new();
     batch.sorted_member_present(&voters, &member);
     news.check_state(&mut batch);
     batch.sorted_remove(voters, member);
     batch
-}
-
-fn voters_key(news: &News, direction: Direction) -> String {
-    match direction {
-        Direction::Up => keys::news_up(news.id),
-        Direction::Down => keys::news_down(news.id),
-    }
-}
-
-/// Adds `by` to the votes of one direction, and stores score and rank accordingly. Returns the counters up and down that it leaves, if
-/// nobody else votes at the same time.
-fn write_counters(
-    batch: &mut Batch,
-    site: &Site,
-    now: Timestamp,
-    news: &News,
-    (direction, by): (Direction, i64),
-) -> [i64; 2] {
-    let key = keys::news(news.id);
-    let by = if direction == Direction::Up { [by, 0] } else { [0, by] };
-    // Both, so that the commit returns the new values of both.
-    batch.increment_field(&key, "up", by[0]);
-    batch.increment_field(key, "down", by[1]);
-    write_rank(batch, news, by, (now, &site.rules.ranking));
-    [news.up + by[0], news.down + by[1]]
 }
 
 /// Changes the karma of the voter and of the author.

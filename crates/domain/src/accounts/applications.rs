@@ -220,9 +220,8 @@ impl NameHolders {
         };
         let found = site.store.fetch(holders.into_iter().map(read).collect::<Vec<_>>()).await?;
         let rejected = found.into_iter().flatten().collect();
-        let keys = [keys::username_to_id(username), keys::username_folded(username)];
-        let [name, look] = keys;
-        Ok(Self { names: [(name, by_name), (look, by_look)], rejected })
+        let names = [(keys::username_to_id(username), by_name), (keys::username_folded(username), by_look)];
+        Ok(Self { names, rejected })
     }
 
     /// Whether the name is free.

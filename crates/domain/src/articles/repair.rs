@@ -189,15 +189,9 @@ impl ItemWithArticle {
             (&news_key, "topics", self.news.stored_topics.as_ref()),
         ];
         for (key, field, value) in demanded {
-            match value {
-                Some(value) => batch.field_equals(key, field, value),
-                None => batch.field_absent(key, field),
-            };
+            batch.field_unchanged(key, field, value);
         }
-        match self.hash.get("votes") {
-            Some(votes) => batch.field_equals(&name, "votes", votes),
-            None => batch.field_absent(&name, "votes"),
-        };
+        batch.field_unchanged(&name, "votes", self.hash.get("votes"));
         batch.delete(&name);
         batch.set_fields(&name, expected.fields());
         batch.sorted_add(keys::ARTICLES_BY_TIME, &name, expected.time.as_score());

@@ -61,14 +61,12 @@ pub async fn choose(
     let key = stance.key(&user);
     let (most, too_many) = stance.most();
     site.act(&key, || async {
-        let (known, chosen, count) = site
-            .store
-            .fetch((
-                read::score(keys::TOPICS, topic.as_str()),
-                read::score(&key, topic.as_str()),
-                read::sorted_count(&key),
-            ))
-            .await?;
+        let reads = (
+            read::score(keys::TOPICS, topic.as_str()),
+            read::score(&key, topic.as_str()),
+            read::sorted_count(&key),
+        );
+        let (known, chosen, count) = site.store.fetch(reads).await?;
         if known.is_none() {
             return Err(Refusal::NoSuchTopic(topic.to_string()).into());
         }
@@ -101,10 +99,8 @@ pub async fn leave(
 ) -> Result<(), Error> {
     user.spend(site, now, RatedAction::Follow).await?;
     let key = stance.key(&user);
-    let (known, chosen) = site
-        .store
-        .fetch((read::score(keys::TOPICS, topic.as_str()), read::score(&key, topic.as_str())))
-        .await?;
+    let reads = (read::score(keys::TOPICS, topic.as_str()), read::score(&key, topic.as_str()));
+    let (known, chosen) = site.store.fetch(reads).await?;
     let is_known = known.is_some();
     if chosen.is_some() {
         let mut batch = Batch::new();

@@ -47,14 +47,12 @@ pub async fn move_topic(
     tracing::info!(target: AUDIT, by = viewer.username, %from, %to, "moves a topic");
     let mut moved = 0;
     loop {
-        let (members, withheld, moving) = site
-            .store
-            .fetch((
-                read::members(keys::group(from)),
-                read::members(keys::withheld_group(from)),
-                read::hash_fields(keys::TOPIC_MOVES, [from.as_str()]),
-            ))
-            .await?;
+        let reads = (
+            read::members(keys::group(from)),
+            read::members(keys::withheld_group(from)),
+            read::hash_fields(keys::TOPIC_MOVES, [from.as_str()]),
+        );
+        let (members, withheld, moving) = site.store.fetch(reads).await?;
         if moving != [Some(to.to_string())] {
             // It is finished, by us or by another request for the same move.
             return Ok(moved);
@@ -73,10 +71,8 @@ pub async fn move_topic(
 /// Notes that the move is under way, unless that is noted already.
 async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), Error> {
     site.act(keys::TOPIC_MOVES, || async {
-        let (known, moves) = site
-            .store
-            .fetch((read::scores(keys::TOPICS, [from.as_str(), to.as_str()]), read::hash(keys::TOPIC_MOVES)))
-            .await?;
+        let reads = (read::scores(keys::TOPICS, [from.as_str(), to.as_str()]), read::hash(keys::TOPIC_MOVES));
+        let (known, moves) = site.store.fetch(reads).await?;
         let is_known = |position| known.get(position).copied().flatten().is_some();
         if moves.get(from.as_str()) == Some(to.as_str()) {
             return Ok(Decision::Done(()));

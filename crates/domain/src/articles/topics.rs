@@ -102,10 +102,8 @@ pub async fn describe(
 ) -> Result<(), Error> {
     viewer.require_admin()?;
     viewer.demand_may_post(now)?;
-    let (known, sentences) = site
-        .store
-        .fetch((read::score(keys::TOPICS, topic.as_str()), read::hash(keys::TOPIC_SENTENCES)))
-        .await?;
+    let reads = (read::score(keys::TOPICS, topic.as_str()), read::hash(keys::TOPIC_SENTENCES));
+    let (known, sentences) = site.store.fetch(reads).await?;
     if known.is_none() {
         return Err(Refusal::NoSuchTopic(topic.to_string()).into());
     }

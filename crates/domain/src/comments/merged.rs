@@ -10,7 +10,6 @@ use crate::news::lines::{self, ListedItem, NewsSummary};
 use crate::values::{NewsId, UserId};
 use crate::{Error, keys};
 use std::collections::HashMap;
-use std::sync::Arc;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 
 /// The thread of a merged story, with the first of its comments.
@@ -91,11 +90,7 @@ pub async fn of_stories(
         let (lines, shown, read) = match made {
             Made::Cached(lines, shown, read) => (lines, shown, read),
             Made::New { flight, mut lines, comments, is_large, mut reads } => {
-                let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
-                for author in lines.places().iter().map(|place| place.user_id) {
-                    found.entry(author).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
-                }
-                lines.name_all(|id| found.get(&id).cloned().flatten());
+                lines.take_names(&names, &mut reads);
                 let shown = lines.fitting(&mut room);
                 let mut read = HashMap::new();
                 if is_large {
@@ -132,7 +127,7 @@ impl Made<'_> {
             Self::Cached(..) => None,
             Self::New { lines, .. } => Some(lines),
         };
-        lines.into_iter().flat_map(|lines| lines.places().iter().map(|place| place.user_id))
+        lines.into_iter().flat_map(ThreadLines::authors)
     }
 }
 

@@ -6,6 +6,7 @@
 //! but on the pages of the branch above it.
 
 use super::comment::Comment;
+use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::seen::{Seen, ShownIn, Visible};
 use crate::values::words::first_words;
@@ -15,7 +16,7 @@ use crate::values::{
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
-use tidings_keyspace::Hash;
+use tidings_keyspace::{Hash, Reads};
 
 /// A comment in its thread, the same for all viewers.
 #[derive(Debug, Clone, Copy)]
@@ -188,11 +189,25 @@ impl ThreadLines {
     }
 
     /// Adds the names of the authors.
-    pub(super) fn name_all(&mut self, name: impl Fn(UserId) -> Option<Arc<str>>) {
+    fn name_all(&mut self, name: impl Fn(UserId) -> Option<Arc<str>>) {
         for place in &mut self.places {
             place.username = name(place.user_id);
             place.name_bytes = size::name_bytes(place.username.as_deref());
         }
+    }
+
+    /// Adds the names of the authors, and what was read for them to `reads`.
+    pub(super) fn take_names(&mut self, names: &UserNames, reads: &mut Reads) {
+        let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
+        for author in self.authors() {
+            found.entry(author).or_insert_with_key(|id| names.collect_into(*id, reads));
+        }
+        self.name_all(|id| found.get(&id).cloned().flatten());
+    }
+
+    /// The author of each comment.
+    pub(super) fn authors(&self) -> impl Iterator<Item = UserId> {
+        self.places.iter().map(|place| place.user_id)
     }
 
     /// The item that the comments are on.

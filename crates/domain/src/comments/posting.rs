@@ -17,6 +17,7 @@ use crate::marks::PendingMarks;
 use crate::news::item::News;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
+use crate::values::text_forms::named;
 use crate::values::{
     Body, CommentAddress, CommentId, ItemNumber, Moment, NewsId, RatedAction, Thing, Timestamp, UserId,
     Withheld, limits,
@@ -24,6 +25,7 @@ use crate::values::{
 use crate::{Decision, Error, Refusal, Site, fields, keys, records, review};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
+use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, read};
 use tidings_text::stored_text::StoredText;
 
@@ -132,8 +134,9 @@ fn numbers(story: NewsId) -> Draw<2> {
 }
 
 /// A kind of change to a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, EnumString, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum CommentChange {
     /// The comment was written.
     Insert,
@@ -142,6 +145,8 @@ pub enum CommentChange {
     /// The comment was deleted.
     Delete,
 }
+
+named!(CommentChange);
 
 /// A comment that was written, edited or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,24 +170,13 @@ impl Posted {
 
 impl KeptAnswer for Posted {
     fn to_text(&self) -> String {
-        let change = match self.change {
-            CommentChange::Insert => "insert",
-            CommentChange::Update => "update",
-            CommentChange::Delete => "delete",
-        };
-        (change.to_owned(), (self.address, (self.parent, self.waits))).to_text()
+        (self.change.name().to_owned(), (self.address, (self.parent, self.waits))).to_text()
     }
 
     fn from_text(text: &str) -> Option<Self> {
         let (change, (address, (parent, waits))) =
             <(String, (CommentAddress, (Option<CommentId>, bool)))>::from_text(text)?;
-        let change = match change.as_str() {
-            "insert" => CommentChange::Insert,
-            "update" => CommentChange::Update,
-            "delete" => CommentChange::Delete,
-            _ => return None,
-        };
-        Some(Self { change, address, parent, waits })
+        Some(Self { change: change.parse().ok()?, address, parent, waits })
     }
 }
 

@@ -24,7 +24,6 @@ use crate::values::{
 };
 use crate::{Error, Refusal, Site, keys};
 use std::collections::HashMap;
-use std::sync::Arc;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -263,15 +262,10 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(id, hash).await?;
     let mut lines = ThreadLines::outline(id, places).with_deleted(deleted);
 
-    let authors = lines.places().iter().map(|place| place.user_id);
-    let names = UserNames::of(&visit.shared(), authors.collect());
+    let names = UserNames::of(&visit.shared(), lines.authors().collect());
     let (item, names) = read_item(visit, news, names).await?;
-    let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
-    for place in lines.places() {
-        found.entry(place.user_id).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
-    }
     // Which comments are on a page depends on the names, too.
-    lines.name_all(|id| found.get(&id).cloned().flatten());
+    lines.take_names(&names, &mut reads);
     let mut read = HashMap::new();
     if is_large {
         let arranged = known(visit, arrangement).await?;

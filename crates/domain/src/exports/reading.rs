@@ -3,7 +3,7 @@
 
 use super::records::{
     CommentRecord, FlagRecord, InboxRecord, ListedRecord, MessageRecord, MuteRecord, PersonRecord, Record,
-    TopicRecord, VoteChoice, VoteRecord, VotedKind, whole_seconds,
+    TopicRecord, VoteChoice, VoteRecord, VotedKind,
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntryId, entries_of, message};
@@ -192,7 +192,7 @@ impl ReadStep {
             EntryKind::Topics => {
                 let topic = |PendingEntry { member: topic, time, .. }| TopicRecord {
                     topic,
-                    since: whole_seconds(time),
+                    since: Timestamp::from_score(time),
                 };
                 Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
             }
@@ -306,9 +306,9 @@ fn title_of(id: NewsId) -> impl Fetch<Value = Option<String>> {
 
 async fn read_stories(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let ids = entries.iter().filter_map(PendingEntry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| read::hash_fields(keys::news(id), News::FIELDS)).collect();
-    let stories = site.store.fetch(reads.or_absent().large()).await?.into_iter();
-    Ok(stories.filter_map(News::from_fields).map(|news| Record::Story(news.into())).collect())
+    let reads: Vec<_> = ids.map(News::by_id).collect();
+    let stories = site.store.fetch(reads.or_absent().large()).await?.into_iter().flatten();
+    Ok(stories.map(|news| Record::Story(news.into())).collect())
 }
 
 async fn read_comments(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
@@ -337,7 +337,7 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -
             kind: VotedKind::Story,
             id: id.to_string(),
             vote: VoteChoice::from(direction),
-            time: Some(whole_seconds(time)),
+            time: Some(Timestamp::from_score(time)),
             title,
         })
     };
@@ -350,22 +350,14 @@ async fn read_comment_votes(
     user: UserId,
     entries: &[PendingEntry],
 ) -> Result<Vec<Record>, Error> {
-    let ids: Vec<NewsId> = entries.iter().filter_map(PendingEntry::id).collect();
-    let threads: Vec<_> = ids.iter().map(|id| read::hash(keys::thread(*id))).collect();
-    let threads = site.store.fetch(threads.or_absent().large()).await?;
-    let mut votes = Vec::new();
-    for (news, thread) in ids.into_iter().zip(threads) {
-        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(news, field, json));
-        // The first vote on what one writes is the author's own.
-        for comment in comments.filter(|comment| comment.user_id != user) {
-            if let Some(direction) = comment.vote_of(user) {
-                votes.push((
-                    (Reverse(news), comment.id),
-                    VoteRecord::on_comment(comment.address(), direction),
-                ));
-            }
-        }
-    }
+    let threads: Vec<_> = entries.iter().filter_map(PendingEntry::id).map(Comment::of_story).collect();
+    let comments = site.store.fetch(threads.large()).await?.into_iter().flatten();
+    let vote = |comment: Comment| {
+        let vote = VoteRecord::on_comment(comment.address(), comment.vote_of(user)?);
+        Some(((Reverse(comment.news), comment.id), vote))
+    };
+    // The first vote on what one writes is the author's own.
+    let mut votes: Vec<_> = comments.filter(|comment| comment.user_id != user).filter_map(vote).collect();
     votes.sort_by_key(|(place, _)| *place);
     Ok(votes.into_iter().map(|(_, vote)| Record::Vote(vote)).collect())
 }
@@ -396,7 +388,7 @@ async fn read_flags(site: &Site, user: UserId, entries: &[PendingEntry]) -> Resu
             id: thing.id(),
             reason: flag.reason.name(),
             note: Some(flag.note.to_string()).filter(|note| !note.is_empty()),
-            time: whole_seconds(time),
+            time: Timestamp::from_score(time),
         }))
     });
     Ok(flags.collect())
@@ -405,7 +397,7 @@ async fn read_flags(site: &Site, user: UserId, entries: &[PendingEntry]) -> Resu
 async fn read_listed(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let stories = entries.iter().filter_map(|entry| Some((entry.id::<NewsId>()?, entry.time)));
     let record = |(news_id, time)| {
-        title_of(news_id).map(move |title| ListedRecord { news_id, time: whole_seconds(time), title })
+        title_of(news_id).map(move |title| ListedRecord { news_id, time: Timestamp::from_score(time), title })
     };
     let listed = site.store.fetch(stories.map(record).collect::<Vec<_>>()).await?;
     Ok(listed.into_iter().map(Record::Listed).collect())
@@ -418,7 +410,7 @@ async fn read_people(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record
     let names = site.store.fetch(People::of(people.iter().map(|(id, _)| *id))).await?;
     let person = |(id, since): (UserId, f64)| {
         let username = names.get(id)?.username.clone();
-        Some(Record::Person(PersonRecord { username, since: whole_seconds(since) }))
+        Some(Record::Person(PersonRecord { username, since: Timestamp::from_score(since) }))
     };
     Ok(people.into_iter().filter_map(person).collect())
 }
@@ -439,7 +431,7 @@ async fn read_mutes(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>
     let mute = |(what, value, since): (&str, &str, f64)| {
         let value = if what == PERSON { &names.get(value.parse().ok()?)?.username } else { value };
         let (what, value) = (what.to_owned(), value.to_owned());
-        Some(Record::Mute(MuteRecord { what, value, since: whole_seconds(since) }))
+        Some(Record::Mute(MuteRecord { what, value, since: Timestamp::from_score(since) }))
     };
     Ok(mutes.into_iter().filter_map(mute).collect())
 }
@@ -474,7 +466,7 @@ async fn read_inbox(site: &Site, user: UserId, entries: Vec<PendingEntry>) -> Re
         Some(Fetch::map(text, move |text| InboxRecord {
             kind: id.kind().name(),
             id: entry.member,
-            time: whole_seconds(entry.time),
+            time: Timestamp::from_score(entry.time),
             read: entry.is_read,
             text: text.flatten(),
         }))

@@ -30,13 +30,7 @@ pub async fn change(
     };
     let reason = Reason::parse(reason)?;
     let deed = Deed::Announce(announcement, seen);
-    let request = ModerationRequest {
-        deed,
-        thing: Thing::Site(SitePart::Announcement),
-        reason,
-        anonymous: false,
-        seen: None,
-    };
+    let request = ModerationRequest::new(deed, Thing::Site(SitePart::Announcement), reason);
     moderate(site, now, administrator, &request).await
 }
 

@@ -82,6 +82,6 @@ pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effec
     effect.batch.delete_field(&key, CLOSED_BY);
     effect.batch.set_field(&key, WAITING, since.to_string());
     review::enqueue(&mut effect.batch, case.thing, since);
-    effect.message = Some(told(t!("The moderators will look again at what you wrote to them."), case.reason));
+    effect.tells(told(t!("The moderators will look again at what you wrote to them."), case.reason));
     Ok(effect)
 }

@@ -5,7 +5,7 @@
 
 use super::act::moderate;
 use super::batches::NewBatch;
-use super::case::ModerationRequest;
+use super::case::{ModerationRequest, demand_power};
 use crate::accounts::people::{People, ids_of};
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
 use crate::accounts::visit::Visit;
@@ -291,12 +291,7 @@ pub async fn act_on_all(
     let people = names.iter().filter_map(|name| ids.get(name)).map(|id| User::by_id(*id));
     for person in site.store.fetch(people.collect::<Vec<_>>()).await? {
         let person = person.ok_or(Refusal::NoSuchUser)?;
-        if person.id == moderator.id {
-            return Err(Refusal::OwnThing.into());
-        }
-        if person.given_role() > moderator.role() {
-            return Err(Refusal::HigherRole.into());
-        }
+        demand_power(&moderator, &person)?;
     }
     let mut user = moderator.clone();
     let request = user.request.take();
@@ -306,13 +301,7 @@ pub async fn act_on_all(
             let thing = Thing::User(name.as_str().into());
             // Each deed is noted by itself. So a repeat after a failure half-way does what was not done.
             user.request = request.as_ref().map(|all| all.part(&format!("{thing} {}", deed.action())));
-            let asked = ModerationRequest {
-                deed: deed.clone(),
-                thing,
-                reason: reason.clone(),
-                anonymous: false,
-                seen: None,
-            };
+            let asked = ModerationRequest::new(deed.clone(), thing, reason.clone());
             match user.once(&site, moderate(&site, now, &user, &asked)).await {
                 Ok(line) => parts.push(line),
                 // Such as a person who has posted nothing.
@@ -335,7 +324,7 @@ pub async fn act_on_all(
         // A note is for moderators alone.
         reason: if matches!(first, Some(Deed::Note)) { "" } else { reason.as_str() },
         anonymous: false,
-        until: hours.map(|hours| Timestamp(now.timestamp().0.saturating_add(hours.saturating_mul(3_600)))),
+        until: hours.map(|hours| now.timestamp().after_hours(hours)),
         parts: &parts,
         undoes: None,
     };

@@ -15,7 +15,7 @@ use crate::comments::comment::Comment;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
 use crate::news::item::{Direction, News, vote_of};
-use crate::news::ranks::write_rank;
+use crate::news::ranks::count_vote;
 use crate::values::{
     DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId,
 };
@@ -133,7 +133,7 @@ impl<'a> Story<'a> {
             && self.news.user_id != self.user
         {
             let article = vote == Direction::Up && self.article.is_in_list();
-            let (voters, member) = (self.voters(vote), self.user.to_string());
+            let (voters, member) = (self.news.voters_key(vote), self.user.to_string());
             batch.sorted_member_present(&voters, &member);
             batch.sorted_remove(voters, member);
             self.count(batch, vote, -1);
@@ -164,7 +164,7 @@ impl<'a> Story<'a> {
             let member = self.user.to_string();
             batch.sorted_member_absent(keys::news_up(self.news.id), &member);
             batch.sorted_member_absent(keys::news_down(self.news.id), &member);
-            batch.sorted_add(self.voters(vote), member, time);
+            batch.sorted_add(self.news.voters_key(vote), member, time);
             self.count(batch, vote, 1);
             if article && !self.article.is_in_list() {
                 self.move_article(batch, 1);
@@ -182,23 +182,11 @@ impl<'a> Story<'a> {
         }
     }
 
-    fn voters(&self, vote: Direction) -> String {
-        match vote {
-            Direction::Up => keys::news_up(self.news.id),
-            Direction::Down => keys::news_down(self.news.id),
-        }
-    }
-
     /// Changes the votes of one direction, and what follows from them.
     fn count(&self, batch: &mut Batch, vote: Direction, by: i64) {
-        let (news, key, rules) = (&self.news, keys::news(self.news.id), &self.site.rules.ranking);
-        let by = if vote == Direction::Up { [by, 0] } else { [0, by] };
-        for ((field, stored), by) in ["up", "down"].into_iter().zip(&news.stored_votes).zip(by) {
-            batch.field_unchanged(&key, field, stored.as_ref());
-            batch.increment_field(&key, field, by);
-        }
-        news.check_state(batch);
-        write_rank(batch, news, by, (self.now, rules));
+        self.news.check_votes(batch);
+        self.news.check_state(batch);
+        count_vote(batch, &self.news, (vote, by), (self.now, &self.site.rules.ranking));
     }
 
     fn move_article(&self, batch: &mut Batch, by: i8) {

@@ -40,12 +40,11 @@ pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Ef
     let Erased { author, job } = erasing::erase(site, now, case.thing, &mut effect.batch).await?;
     effect.concerns = Some(author);
     let reason = case.reason.as_str();
-    let message = match case.thing {
+    effect.tells(match case.thing {
         Thing::Tweet(_) => t!("An administrator has erased your post: {reason}", reason),
         Thing::Comment(_) => t!("An administrator has erased your comment: {reason}", reason),
         _ => t!("An administrator has erased your story: {reason}", reason),
-    };
-    effect.message = Some(message.to_string());
+    });
     effect.starts(Some(job), now);
     Ok(effect)
 }

@@ -3,9 +3,8 @@
 //!
 //! Keys: the field `oidc_role` of a user, and lines of the log by nobody.
 
-use super::changes::{ChangedFact, FactPart};
+use super::changes::ChangedFact;
 use super::log::{Line, next_id};
-use crate::accounts::first_administrator;
 use crate::accounts::roles::{self, GivenRole};
 use crate::accounts::session_store::Device;
 use crate::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
@@ -68,26 +67,15 @@ async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRol
         let ([username, deactivated, flags, given], last) = site.store.fetch(reads).await?;
         let (Some(username), None) = (username, deactivated) else { return Ok(Decision::Done(false)) };
         let given_role = given.as_deref().and_then(|given| given.parse::<GivenRole>().ok());
-        let old = flags.clone().unwrap_or_default();
         let (role, has) = match (given_role, wanted) {
             (Some(role), wanted) if wanted != Some(role) => (role, false),
-            (None, Some(role)) if !old.contains(role.flag()) => (role, true),
+            (None, Some(role)) if !flags.as_deref().unwrap_or_default().contains(role.flag()) => (role, true),
             _ => return Ok(Decision::Done(false)),
         };
-        let new = if has { format!("{}{old}", role.flag()) } else { old.replace(role.flag(), "") };
         let mut batch = Batch::new();
         batch.field_absent(&key, DEACTIVATED);
-        batch.field_unchanged(&key, "flags", flags);
         batch.field_unchanged(&key, OIDC_ROLE, given);
-        if role == GivenRole::Administrator {
-            if has {
-                first_administrator::write(&mut batch, id);
-            } else {
-                roles::demand_another_administrator(site, now, &mut batch, id).await?;
-            }
-        }
-        roles::write_role_password(&mut batch, id, [&old, &new]);
-        batch.set_field(&key, "flags", new);
+        roles::write_role((site, now), &mut batch, (id, flags.as_deref()), (role, has)).await?;
         if has {
             batch.set_field(&key, OIDC_ROLE, role.name());
         } else {
@@ -104,13 +92,7 @@ async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRol
             Line::new(next_id(last.as_deref()), (now, SIGN_IN_SERVICE), (action, thing, String::new()));
         line.concerns = Some(id);
         if role == GivenRole::Moderator {
-            let letter = role.flag().to_string();
-            let [was, is] = [!has, has].map(|has| has.then_some(&*letter));
-            line.changed.push(ChangedFact::of_part(
-                &*key,
-                ("flags", FactPart::Letter(role.flag())),
-                (was, is),
-            ));
+            line.changed.push(ChangedFact::of_letter(&key, "flags", role.flag(), has));
         }
         line.write(&mut batch);
         Ok(Decision::commit(batch, true))

@@ -39,14 +39,13 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
     after.merged.0.push(id);
     target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     effect.before = Some(into.to_string());
-    let message = t!(
+    effect.tells(t!(
         "A moderator has merged your story “{title}” {place} into another {other}: {reason}",
         title,
         place = place_of(case.thing),
         other = place_of(&Thing::Story(into)),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     Ok(effect)
 }
 
@@ -65,13 +64,12 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         after.merged.0.retain(|other| *other != id);
         target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     }
-    let message = t!(
+    effect.tells(t!(
         "Your story “{title}” {place} is no longer merged into {other}: {reason}",
         title,
         place = place_of(case.thing),
         other = format!("/news/{into}"),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     Ok(effect)
 }

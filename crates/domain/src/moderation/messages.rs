@@ -174,13 +174,9 @@ async fn answer_in(
         return Err(Refusal::NoSuchMessages.into());
     }
     let NewMessage { text, anonymous, after, .. } = message;
-    let request = ModerationRequest {
-        deed: Deed::Answer(text.clone(), *after),
-        thing: Thing::Message(id),
-        reason: Reason::default(),
-        anonymous: *anonymous,
-        seen: None,
-    };
+    let deed = Deed::Answer(text.clone(), *after);
+    let request = ModerationRequest::new(deed, Thing::Message(id), Reason::default());
+    let request = ModerationRequest { anonymous: *anonymous, ..request };
     let line = moderator.once(site, moderate(site, now, moderator, &request)).await?;
     let number = read_line(site, line).await?.before.and_then(|number| number.parse().ok());
     Ok(MessageAddress { thread: id, message: number.unwrap_or(1) })

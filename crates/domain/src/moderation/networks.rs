@@ -1,10 +1,10 @@
 //! The networks that people come from: the facts that moderators may know, and those for administrators.
 
-use super::people::person_named;
 use crate::accounts::origins::{self, Origins};
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
+use crate::contributions::person_named;
 use crate::values::{NetworkTag, Timestamp};
 use crate::{Error, Site};
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbour
     visit.demand_moderator().await?;
     let role = visit.recognise().await?.map_or(Role::Member, User::role);
     let (site, now) = (visit.site_too(), visit.now());
-    let person = person_named(&site, name).await?.user;
+    let (person, _) = person_named(&site, name).await?;
     let origins = origins::origins_of(&site, now, person.id).await?;
     shown(&site, origins, role).await
 }

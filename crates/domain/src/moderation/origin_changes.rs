@@ -1,7 +1,7 @@
 //! The effects of banning an origin and of lifting the ban.
 
 use super::case::{Case, Effect};
-use crate::values::{BanScope, BannedOrigin, Hours, MAX_ORIGIN_BANS, OriginBan, OriginBanId, Timestamp};
+use crate::values::{BanScope, BannedOrigin, Hours, MAX_ORIGIN_BANS, OriginBan, OriginBanId};
 use crate::{Error, Refusal, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -11,8 +11,7 @@ pub(super) async fn ban(
     id: OriginBanId,
     (origin, scope, hours): (&BannedOrigin, BanScope, Hours),
 ) -> Result<Effect, Error> {
-    let now = case.now.timestamp();
-    let until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
+    let until = hours.map(|hours| case.now.timestamp().after_hours(hours));
     let mut effect = Effect { until, ..Effect::default() };
     let reason = case.reason.clone();
     let ban = OriginBan { id, origin: origin.clone(), scope, reason, until };

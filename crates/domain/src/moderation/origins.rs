@@ -50,13 +50,8 @@ pub async fn add(
     let id = site.store.next_id(keys::ORIGIN_BANS_COUNT).await?;
     let id = OriginBanId::try_from(id)
         .map_err(|_| Error::Internal(format!("{} holds {id}", keys::ORIGIN_BANS_COUNT)))?;
-    let request = ModerationRequest {
-        deed: Deed::Bar(ban.origin.clone(), ban.scope, ban.hours),
-        thing: Thing::Origin(id),
-        reason: ban.reason.clone(),
-        anonymous: false,
-        seen: None,
-    };
+    let deed = Deed::Bar(ban.origin.clone(), ban.scope, ban.hours);
+    let request = ModerationRequest::new(deed, Thing::Origin(id), ban.reason.clone());
     Ok((id, moderate(site, now, administrator, &request).await?))
 }
 
@@ -70,8 +65,7 @@ pub async fn remove(
     administrator: &User,
     (id, reason): (OriginBanId, &Reason),
 ) -> Result<ModerationId, Error> {
-    let (deed, thing) = (Deed::Unbar, Thing::Origin(id));
-    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
+    let request = ModerationRequest::new(Deed::Unbar, Thing::Origin(id), reason.clone());
     moderate(site, now, administrator, &request).await
 }
 

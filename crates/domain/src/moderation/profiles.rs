@@ -45,8 +45,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     effect.batch.set_field(&key, REMOVED, RemovedBy { line: case.id, earlier }.to_string());
     effect.changed.extend(ChangedFact::of_removal(case.thing, Some(person.user.id), case.id));
     let reason = case.reason.as_str();
-    effect.message =
-        Some(t!("A moderator has removed the text of your profile: {reason}", reason).to_string());
+    effect.tells(t!("A moderator has removed the text of your profile: {reason}", reason));
     Ok(effect)
 }
 
@@ -87,7 +86,7 @@ async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedB
     effect.batch.field_unchanged(&key, REMOVED, person.hash.get(REMOVED));
     forget_removed(&mut effect.batch, person.user.id);
     let reason = case.reason.as_str();
-    effect.message = Some(t!("The text of your profile has been restored: {reason}", reason).to_string());
+    effect.tells(t!("The text of your profile has been restored: {reason}", reason));
     Ok(effect)
 }
 

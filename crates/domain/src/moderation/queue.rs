@@ -2,20 +2,18 @@
 //! decide.
 
 use crate::accounts::message_threads::{MessageThread, message_at};
-use crate::accounts::people::People;
+use crate::accounts::people::{People, holder};
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Comment, StoredComment};
-use crate::contributions::{excerpt, shortened};
+use crate::comments::comment::Comment;
+use crate::contributions::{Contribution, excerpt, shortened, text_of_profile};
 use crate::flags::ThingFlags;
 use crate::moderation::log::Line;
-use crate::news::item::News;
 use crate::review::QueuePlace;
-use crate::timelines::tweets::Tweet;
 use crate::values::text_forms::{codec_of, named, record_text};
 use crate::values::{
-    Action, CommentAddress, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing,
-    Timestamp, UserId, Weight, Withheld,
+    Action, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing, Timestamp, UserId,
+    Weight, Withheld,
 };
 use crate::{Error, fields, keys};
 use std::cmp::Ordering;
@@ -179,9 +177,7 @@ pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Err
 
 /// The subject of a row, with the person behind it.
 enum RowContent {
-    Story(Box<News>),
-    Comment(Box<StoredComment>),
-    Tweet(Tweet),
+    Post(Box<Contribution>),
     Person(UserId),
     Appeal {
         text: String,
@@ -197,31 +193,23 @@ impl RowContent {
     /// The content of a thing; `None` for what has no row, and for nobody.
     fn of(thing: &Thing) -> Boxed<'static, Option<Self>> {
         match thing {
-            Thing::Story(id) => {
-                let story =
-                    |news: Option<News>| news.map_or(Self::Nothing, |news| Self::Story(Box::new(news)));
-                News::by_id(*id).or_absent().map(move |news| Some(story(news))).boxed()
-            }
-            Thing::Comment(address) => {
-                let comment = |stored| Some(Self::Comment(Box::new(stored)));
-                let stored = StoredComment::at(*address).or_absent();
-                stored.map(move |stored| stored.map_or(Some(Self::Nothing), comment)).boxed()
-            }
-            Thing::Tweet(id) => {
-                let tweet = Tweet::by_id(*id).or_absent();
-                tweet.map(|tweet| Some(tweet.map_or(Self::Nothing, Self::Tweet))).boxed()
+            Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_) => {
+                let post = |post: Result<_, _>| post.map_or(Self::Nothing, |post| Self::Post(Box::new(post)));
+                Contribution::of_post(thing).or_absent().map(move |found| Some(post(found))).boxed()
             }
             Thing::User(name) | Thing::Application(name) => {
-                let id = read::string(keys::username_to_id(name)).or_absent();
-                id.map(|id| Some(Self::Person(id?.parse().ok()?))).boxed()
+                holder(name).or_absent().map(|id| id.map(Self::Person)).boxed()
             }
             Thing::Appeal(id) => {
                 let id = *id;
-                let reads = (read::hash(keys::appeal(id)), read::hash(keys::moderation(id))).or_absent();
+                let reads = (read::hash(keys::appeal(id)), Line::by_id(id)).or_absent();
                 let appeal = reads.map(move |(appeal, line)| {
                     let text = appeal.get("text").unwrap_or_default().to_owned();
-                    let line = Line::from_hash(id, &line).map(Box::new);
-                    Some(Self::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line })
+                    Some(Self::Appeal {
+                        text,
+                        by: appeal.get("user_id")?.parse().ok()?,
+                        line: line.map(Box::new),
+                    })
                 });
                 appeal.boxed()
             }
@@ -235,9 +223,7 @@ impl RowContent {
 
     fn person(&self) -> Option<UserId> {
         match self {
-            Self::Story(news) => Some(news.user_id),
-            Self::Comment(stored) => Some(stored.comment.user_id),
-            Self::Tweet(tweet) => Some(tweet.user_id),
+            Self::Post(post) => Some(post.author()),
             Self::Person(id) | Self::Appeal { by: id, .. } => Some(*id),
             Self::Messages(thread) => Some(thread.user_id),
             Self::Nothing => None,
@@ -247,19 +233,16 @@ impl RowContent {
     /// Whether its author has deleted it; a profile is deleted with its account.
     fn is_deleted(&self, thing: &Thing, person: Option<&User>) -> bool {
         match self {
-            Self::Story(news) => news.deleted,
-            Self::Comment(stored) => stored.comment.deleted,
+            Self::Post(post) => post.state().deleted,
             Self::Nothing => true,
             Self::Person(_) => matches!(thing, Thing::User(_)) && person.is_none(),
-            Self::Tweet(_) | Self::Appeal { .. } | Self::Messages(_) => false,
+            Self::Appeal { .. } | Self::Messages(_) => false,
         }
     }
 
     fn withheld<'a>(&'a self, person: Option<&'a User>) -> Option<&'a Withheld> {
         match self {
-            Self::Story(news) => news.withheld.as_ref(),
-            Self::Comment(stored) => stored.comment.withheld.as_ref(),
-            Self::Tweet(tweet) => tweet.withheld.as_ref(),
+            Self::Post(post) => post.withheld(),
             Self::Person(_) => person?.withheld.as_ref(),
             Self::Appeal { .. } | Self::Messages(_) | Self::Nothing => None,
         }
@@ -315,7 +298,7 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     let found: Vec<(Thing, ThingFlags, RowContent)> = found.into_iter().flatten().collect();
     let people: BTreeSet<UserId> = found.iter().filter_map(|(_, _, found)| found.person()).collect();
     let people = people.into_iter().map(|id| RowPerson::of(id).map(move |person| (id, person)));
-    let contexts = found.iter().map(|(thing, _, found)| Context::of(thing, found)).collect::<Vec<_>>();
+    let contexts = found.iter().map(|(_, _, found)| Context::of(found)).collect::<Vec<_>>();
     let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
     let reads = (people.collect::<Vec<_>>(), contexts, People::of(flaggers));
     let (people, contexts, flaggers) = visit.fetch_if_needed(reads).await?;
@@ -349,19 +332,14 @@ struct Context {
 }
 
 impl Context {
-    fn of(thing: &Thing, found: &RowContent) -> impl Fetch<Value = Self> + use<> {
-        let answered = match (thing, found) {
-            (Thing::Comment(CommentAddress { news, .. }), RowContent::Comment(stored)) => {
-                stored.comment.parent_id.map(|comment| CommentAddress { news: *news, comment })
-            }
+    fn of(found: &RowContent) -> impl Fetch<Value = Self> + use<> {
+        let answered = match found {
+            RowContent::Post(post) => post.answered(),
             _ => None,
         };
         let thread = if let RowContent::Messages(thread) = found { Some(thread) } else { None };
         let last = thread.map(|thread| MessageAddress { thread: thread.id, message: thread.count });
-        let line = thread.and_then(|thread| thread.about).map(|id| {
-            let line = read::hash(keys::moderation(id));
-            line.map(move |hash| Line::from_hash(id, &hash))
-        });
+        let line = thread.and_then(|thread| thread.about).map(Line::by_id);
         let reads = (answered.map(Comment::at), last.map(message_at), line).or_absent();
         reads.map(|(parent, message, line)| Self {
             parent: parent.flatten(),
@@ -400,25 +378,22 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
     let is_hidden = state.is_some_and(Withheld::is_flagged);
     let (mut host, mut decision, mut title, mut url) = (None, None, None, None);
     let text = match found {
-        RowContent::Story(news) => {
-            host = news.site().cloned();
-            url = news.link().is_some().then(|| news.url.clone());
-            title = Some(news.title.clone());
-            format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url))
+        RowContent::Post(post) => {
+            match &*post {
+                Contribution::Story(news) => {
+                    host = news.site().cloned();
+                    url = news.link().is_some().then(|| news.url.clone());
+                    title = Some(news.title.clone());
+                }
+                Contribution::Comment(stored) => title = Some(stored.news.title.clone()),
+                Contribution::Tweet(_) | Contribution::Profile(_) => {}
+            }
+            post.text()
         }
-        RowContent::Comment(stored) => {
-            title = Some(stored.news.title);
-            stored.comment.into_record().body
-        }
-        RowContent::Tweet(tweet) => tweet.text,
         RowContent::Person(_) if is_application => {
             person.and_then(|person| person.hash.get("application")).unwrap_or_default().to_owned()
         }
-        RowContent::Person(_) => match user {
-            Some(User { fullname, about, .. }) if fullname.is_empty() => about.clone(),
-            Some(User { fullname, about, .. }) => format!("{fullname}\n\n{about}"),
-            None => String::new(),
-        },
+        RowContent::Person(_) => user.map(text_of_profile).unwrap_or_default(),
         RowContent::Nothing | RowContent::Messages(_) => String::new(),
         RowContent::Appeal { text, line, .. } => {
             decision = line.map(|line| (line.action, line.thing));

@@ -34,10 +34,7 @@ pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
         return Ok(false);
     }
     let mut batch = Batch::new();
-    match reminded {
-        Some(reminded) => batch.string_equals(keys::REVIEW_REMINDED, reminded),
-        None => batch.key_absent(keys::REVIEW_REMINDED),
-    };
+    batch.string_unchanged(keys::REVIEW_REMINDED, reminded);
     batch.set(keys::REVIEW_REMINDED, time.to_string());
     // Of several servers, one reminds.
     if let Applied::No(_) = site.apply(batch).await? {

@@ -72,14 +72,13 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     ];
     jobs::add_fields(&mut effect.batch, &job, fields.into_iter().chain(members::before(since)));
     effect.starts(Some(job), now);
-    let message = n!(
+    effect.tells(n!(
         days,
         "A moderator has removed what you posted in the last day: {reason}",
         "A moderator has removed what you posted in the last {days} days: {reason}",
         days = days.to_string(),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     Ok(effect)
 }
 
@@ -102,7 +101,7 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
     jobs::add_fields(&mut effect.batch, &job, [(ORIGIN, origin.to_string())]);
     effect.starts(Some(job), now);
     let reason = case.reason.as_str();
-    effect.message = Some(t!("Your removed posts have been restored: {reason}", reason).to_string());
+    effect.tells(t!("Your removed posts have been restored: {reason}", reason));
     Ok(effect)
 }
 
@@ -117,11 +116,8 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error>
     let phase: Phase = phase;
     let Some(list) = phase.list(author) else { return Ok(current.skip()) };
     let posts = members::some_of(current, list, (until, 1));
-    let reads = (read::hash(keys::moderation(line)), posts);
-    let (hash, (found, place)) = current.site.store.fetch(reads).await?;
-    let Some(Line { reason, .. }) = Line::from_hash(line, &hash) else {
-        return Ok(current.skip());
-    };
+    let (found_line, (found, place)) = current.site.store.fetch((Line::by_id(line), posts)).await?;
+    let Some(Line { reason, .. }) = found_line else { return Ok(current.skip()) };
     let mut batch = current.batch();
     if let Some((member, time)) = found.first()
         && let Some(thing) = phase.thing(member)

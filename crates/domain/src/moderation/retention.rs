@@ -92,9 +92,7 @@ async fn note_erased(site: &Site, line: u64) -> Result<(), Error> {
 /// Erases what a line has removed or replaced, as far as that still stands.
 async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Error> {
     match (line.action, &line.thing) {
-        (Action::Remove | Action::Reject, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
-            erase_post(site, now, &line.thing, line).await
-        }
+        (Action::Remove | Action::Reject, post) if post.is_post() => erase_post(site, now, post, line).await,
         (Action::Remove, Thing::User(_)) => forget_profile(site, line).await,
         (Action::RemoveAll, _) => {
             let posts = read::sorted_range(keys::moderation_posts(line.id), Order::Ascending, 0, u64::MAX);

@@ -54,8 +54,7 @@ impl ActedRow {
     /// Whether readers have flagged it and its author has deleted it since, so that nothing is left to
     /// decide but whether they were right.
     pub(super) fn is_deleted(&self, thing: &Thing) -> bool {
-        let can_be_flagged =
-            matches!(thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_) | Thing::User(_));
+        let can_be_flagged = thing.is_post() || matches!(thing, Thing::User(_));
         can_be_flagged && self.subject.is_none() && self.flags.place().is_some()
     }
 

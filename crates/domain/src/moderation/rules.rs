@@ -50,13 +50,7 @@ pub async fn add_rule(
     let id =
         RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
     let deed = Deed::Rule(rule.pattern.clone(), rule.effect);
-    let request = ModerationRequest {
-        deed,
-        thing: Thing::Rule(id),
-        reason: rule.reason.clone(),
-        anonymous: false,
-        seen: None,
-    };
+    let request = ModerationRequest::new(deed, Thing::Rule(id), rule.reason.clone());
     Ok((id, moderate(site, now, moderator, &request).await?))
 }
 
@@ -70,8 +64,7 @@ pub async fn lift_rule(
     moderator: &User,
     (rule, reason): (RuleId, &Reason),
 ) -> Result<ModerationId, Error> {
-    let (deed, thing) = (Deed::Unrule, Thing::Rule(rule));
-    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
+    let request = ModerationRequest::new(Deed::Unrule, Thing::Rule(rule), reason.clone());
     moderate(site, now, moderator, &request).await
 }
 
@@ -214,9 +207,8 @@ impl Run<'_> {
             if ids.is_empty() {
                 return Ok(true);
             }
-            let stories = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS));
-            let stories = self.site.store.fetch(stories.collect::<Vec<_>>().or_absent()).await?;
-            let stories = stories.into_iter().filter_map(News::from_fields);
+            let stories = ids.iter().copied().map(News::by_id).collect::<Vec<_>>();
+            let stories = self.site.store.fetch(stories.or_absent()).await?.into_iter().flatten();
             let candidate = |news: News| {
                 let text = news.text().unwrap_or_default().to_owned();
                 let url = news.link().is_some().then(|| news.url.clone());
@@ -244,18 +236,13 @@ impl Run<'_> {
 
     /// Looks at the comments on some stories. Returns how many there are.
     async fn comments(&mut self, stories: &[NewsId]) -> Result<u64, Error> {
-        let threads: Vec<_> = stories.iter().map(|id| read::hash(keys::thread(*id))).collect();
-        let threads = self.site.store.fetch(threads.or_absent()).await?;
-        let mut candidates = Vec::new();
-        for (news, thread) in stories.iter().zip(threads) {
-            for (field, json) in thread.0 {
-                if let Some(comment) = Comment::from_field(*news, &field, &json) {
-                    let thing = Thing::Comment(comment.address());
-                    let texts = [comment.body, String::new()];
-                    candidates.push(MatchedPost { thing, texts, url: None, author: comment.user_id });
-                }
-            }
-        }
+        let threads = stories.iter().copied().map(Comment::of_story).collect::<Vec<_>>();
+        let comments = self.site.store.fetch(threads).await?.into_iter().flatten();
+        let candidate = |comment: Comment| {
+            let (thing, author) = (Thing::Comment(comment.address()), comment.user_id);
+            MatchedPost { thing, texts: [comment.body, String::new()], url: None, author }
+        };
+        let candidates: Vec<MatchedPost> = comments.map(candidate).collect();
         let count = candidates.len() as u64;
         self.matched(candidates).await?;
         Ok(count)

@@ -18,14 +18,9 @@ pub async fn change(
     moderator: &User,
     change: &ReasonChange,
 ) -> Result<ModerationId, Error> {
-    let request = ModerationRequest {
-        deed: Deed::SetReasons(change.clone()),
-        thing: Thing::Site(SitePart::Reasons),
-        // The effect says which.
-        reason: Reason::default(),
-        anonymous: false,
-        seen: None,
-    };
+    // The effect says the reason.
+    let (deed, reason) = (Deed::SetReasons(change.clone()), Reason::default());
+    let request = ModerationRequest::new(deed, Thing::Site(SitePart::Reasons), reason);
     moderate(site, now, moderator, &request).await
 }
 

@@ -69,7 +69,7 @@ pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Resul
         }
         Some(days) => {
             stories.push(id);
-            Some(Timestamp(now.0.saturating_add(days.saturating_mul(86_400))))
+            Some(now.after_hours(days.saturating_mul(24)))
         }
     };
     let effect = announced(before.as_deref(), &last.with_pinned(stories, until));
@@ -120,19 +120,14 @@ pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Resul
 
 /// The effect of stopping sign-ups for some hours.
 pub(super) async fn stop_signups(case: &Case<'_>, hours: u64) -> Result<Effect, Error> {
-    let restriction = measure(case, hours);
+    let restriction = case.restriction(Some(hours));
     take_measure(case, SIGNUPS_STOPPED, (restriction.until, &restriction.to_string())).await
 }
 
 /// The effect of holding the posts of accounts below an age for some hours.
 pub(super) async fn hold_young(case: &Case<'_>, (age, hours): (u64, u64)) -> Result<Effect, Error> {
-    let hold = YoungHold { age, restriction: measure(case, hours) };
+    let hold = YoungHold { age, restriction: case.restriction(Some(hours)) };
     take_measure(case, YOUNG_HELD, (hold.restriction.until, &hold.to_string())).await
-}
-
-fn measure(case: &Case<'_>, hours: u64) -> Restriction {
-    let until = Timestamp(case.now.timestamp().0.saturating_add(hours.saturating_mul(3_600)));
-    Restriction { until: Some(until), moderation: case.id, reason: case.reason.as_str().into() }
 }
 
 async fn take_measure(

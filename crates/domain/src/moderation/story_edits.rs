@@ -128,14 +128,13 @@ async fn change(
     let change = (notes[0].as_deref(), notes[1].as_deref());
     effect.changed.push(ChangedFact::of_field(&key, EDITED, change));
     write_edit((case.site, case.now), case.moderator, (story, news), comes_back, &mut effect.batch).await?;
-    let message = t!(
+    effect.tells(t!(
         "A moderator has edited the {parts} of your story “{title}” {place}: {reason}",
         parts = parts_in_words(&to.differences(&from).join(" and ")),
         title = &to.title,
         place = place_of(case.thing),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     effect.before = story.edited_at.map(|time| time.to_string());
     Ok(effect)
 }

@@ -136,16 +136,12 @@ pub(crate) async fn place_all(site: &Site, now: Timestamp, stories: &[NewsId]) -
 }
 
 async fn place_some(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Decision<u64>, Error> {
-    let read = |id: &NewsId| read::hash_fields(keys::news(*id), News::LISTED_FIELDS).or_absent();
-    let stories = site.store.fetch(ids.iter().map(read).collect::<Vec<_>>()).await?;
+    let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
+    let stories = site.store.fetch(stories).await?.into_iter().flatten();
     let (mut batch, mut placed) = (Batch::new(), 0);
-    for news in
-        stories.into_iter().filter_map(News::from_listed_fields).filter(|news| news.state().is_listed())
-    {
+    for news in stories.filter(|news| news.state().is_listed()) {
         news.check_state(&mut batch);
-        for (field, count) in ["up", "down"].into_iter().zip(&news.stored_votes) {
-            batch.field_unchanged(keys::news(news.id), field, count.as_ref());
-        }
+        news.check_votes(&mut batch);
         // It may be in the list of an age that it has not reached by this time.
         places(news.id, news.ctime).for_each(|(_, list, member)| batch.sorted_remove(list, member));
         place(&mut batch, (news.id, news.ctime), now, news.points());

@@ -11,11 +11,11 @@ use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::sites::{Score, SiteVotes};
 use crate::values::{Hostname, NewsId, SiteMarks};
-use crate::{Error, Site, keys};
+use crate::{Error, Site};
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, KnownOr, Reads, Tracked, read};
+use tidings_keyspace::{Fetch, KnownOr, Reads, Tracked};
 
 crate::cache_kind! {
     /// News in lists, the same for all viewers.
@@ -85,18 +85,14 @@ impl ListedItem {
     ) -> KnownOr<impl Fetch<Value = Result<Self, Reads>> + use<>> {
         match visit.site().caches.of::<Summaries>().get(visit.view(), &id) {
             Some(summary) => KnownOr::Known(Ok(Self::Cached(summary))),
-            None => {
-                let fields = read::hash_fields(keys::news(id), News::FIELDS).tracked();
-                KnownOr::Read(fields.map(|fields| {
-                    let mut reads = Reads::default();
-                    let news = fields.map(News::from_fields);
-                    if news.peek().is_none() {
-                        news.collect_into(&mut reads);
-                        return Err(reads);
-                    }
-                    news.transpose().map(|news| Self::Read(news.map(Arc::new))).ok_or(reads)
-                }))
-            }
+            None => KnownOr::Read(News::by_id(id).tracked().map(|news| {
+                let mut reads = Reads::default();
+                if news.peek().is_none() {
+                    news.collect_into(&mut reads);
+                    return Err(reads);
+                }
+                news.transpose().map(|news| Self::Read(news.map(Arc::new))).ok_or(reads)
+            })),
         }
     }
 

@@ -11,12 +11,9 @@
 use super::lines;
 use super::lists::{FoundItems, NewsPage, shared_page};
 use crate::accounts::visit::{SharedVisit, Visit};
-use crate::news::item::IMPORTED_VOTES;
+use crate::news::item::News;
 use crate::process_state::process_state;
-use crate::values::{
-    Day, ImportedVotes, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp, WITHHELD,
-    Withheld, ranking,
-};
+use crate::values::{Day, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp};
 use crate::{Decision, Error, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Reads, read};
@@ -160,32 +157,13 @@ async fn build(site: &Site, period: Period, most: u64) -> Result<(), Error> {
 /// Adds some stories to a list that is being built. Rounds: 2, more on conflicts.
 async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
     site.act(key, || async {
-        let fields = ["ctime", "up", "down", IMPORTED_VOTES, "del", WITHHELD];
-        let reads: Vec<_> = ids.iter().map(|id| read::fields(keys::news(*id), fields)).collect();
-        let stories = site.store.fetch(reads.or_absent()).await?;
+        let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
+        let stories = site.store.fetch(stories).await?.into_iter().flatten();
         let mut batch = Batch::new();
-        for (id, [posted, up, down, imported, deleted, withheld]) in ids.iter().copied().zip(stories) {
-            let news = keys::news(id);
-            let number = |text: &Option<String>, field| {
-                fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
-            };
-            let Some(posted) = fields::read(posted.as_deref(), || news.clone(), "ctime").map(Timestamp)
-            else {
-                continue;
-            };
-            let state = withheld.as_deref().map(Withheld::stored);
-            if deleted.is_some() || state.is_some_and(|state| !state.is_listed()) {
-                continue;
-            }
-            let imported: ImportedVotes =
-                fields::read(imported.as_deref(), || news.clone(), IMPORTED_VOTES).unwrap_or_default();
-            let [ups, downs] = imported.and(number(&up, "up"), number(&down, "down"));
-            let score = ranking::score(ups, downs, &site.rules.ranking);
-            batch.field_absent(&news, "del");
-            batch.field_unchanged(&news, WITHHELD, withheld.as_ref());
-            batch.field_unchanged(&news, "up", up.as_ref());
-            batch.field_unchanged(&news, "down", down.as_ref());
-            batch.sorted_add(key, member(id, posted), score);
+        for news in stories.filter(|news| news.state().is_listed()) {
+            news.check_state(&mut batch);
+            news.check_votes(&mut batch);
+            batch.sorted_add(key, member(news.id, news.ctime), news.score(&site.rules.ranking));
         }
         Ok(Decision::commit(batch, ()))
     })
@@ -204,8 +182,8 @@ mod tests {
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
         let mut batch = Batch::new();
         for (id, posted, up) in stories {
-            let fields = [("id", id.to_string()), ("ctime", posted.to_string()), ("up", up.to_string())];
-            batch.set_fields(keys::news(NewsId(*id)), fields);
+            let fields = [("id", *id), ("user_id", 1), ("ctime", *posted), ("up", up.unsigned_abs())];
+            batch.set_fields(keys::news(NewsId(*id)), fields.map(|(name, value)| (name, value.to_string())));
             batch.sorted_add(keys::NEWS_CRON, id.to_string(), Timestamp(*posted).as_score());
         }
         site.store.commit(batch).await.unwrap();

@@ -68,11 +68,9 @@ async fn change(
     let (joined, parted) = if is_subscribed { (&subscribed, &left) } else { (&left, &subscribed) };
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());
     site.act(&keys::user(user.id), || async {
-        let item = read::hash_fields(keys::news(news), News::FIELDS);
-        let reads = (item, read::score(&subscribers, &member), List::of(joined, news));
+        let reads = (News::by_id(news), read::score(&subscribers, &member), List::of(joined, news));
         let (item, known, list) = site.store.fetch(reads).await?;
-        let item = News::from_fields(item).filter(|item| item.state().is_known_to(user));
-        let item = item.ok_or(Refusal::NoSuchNews)?;
+        let item = item.filter(|item| item.state().is_known_to(user)).ok_or(Refusal::NoSuchNews)?;
         if is_subscribed {
             item.state().demand_open(user)?;
         }

@@ -83,17 +83,9 @@ impl ReaderMarks {
     }
 }
 
-/// Stores the marks of readers that are due. Rounds: 2 for each group of marks, which are counted separately.
-pub(crate) async fn store_due(site: &Site, now: Timestamp) {
-    store_marks(site, now, WhichMarks::Due).await;
-}
-
-/// Stores all marks, when the server stops.
-pub(crate) async fn store_all(site: &Site, now: Timestamp) {
-    store_marks(site, now, WhichMarks::All).await;
-}
-
-async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
+/// Stores marks of readers: those that are due, or all of them when the server stops. Rounds: 2 for each group of marks, which
+/// are counted separately.
+pub(crate) async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
     let store = site.store.counted_apart();
     loop {
         let mut readers = NewMarks::new();

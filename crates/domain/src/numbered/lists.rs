@@ -133,11 +133,7 @@ async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>,
         ItemList::Best => keys::news_of_article(&member),
         _ => member.parse().ok(),
     });
-    let stories = ids.iter().map(|id| {
-        let fields = read::hash_fields(keys::news(*id), News::LISTED_FIELDS);
-        fields.or_absent().map(News::from_listed_fields)
-    });
-    let stories = stories.collect::<Vec<_>>();
+    let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
     let numbers = items::numbers_of(ids.into_iter().map(Item::Story).collect()).apart();
     let (stories, numbers) = visit.fetch_if_needed((stories, numbers)).await?;
     let nobody = Perspective::default();

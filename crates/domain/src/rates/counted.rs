@@ -258,10 +258,7 @@ impl Counted {
 
     /// Adds the check that the count is the same.
     pub(crate) fn guard(&self, batch: &mut Batch) {
-        match &self.stored {
-            Some(stored) => batch.string_equals(&self.limit.key, stored),
-            None => batch.key_absent(&self.limit.key),
-        };
+        batch.string_unchanged(&self.limit.key, self.stored.as_ref());
     }
 
     /// Adds to a batch that nothing is counted any more.

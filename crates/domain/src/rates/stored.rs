@@ -25,10 +25,7 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
                 Ok(after) => after,
                 Err(wait) => return Ok(Decision::Done(Err(Spent { bucket: *bucket, wait }))),
             };
-            match stored {
-                Some(stored) => batch.string_equals(key, stored),
-                None => batch.key_absent(key),
-            };
+            batch.string_unchanged(key, stored);
             batch.set_expiring(key, after.to_string(), time_until_full(after, now));
         }
         Ok(Decision::commit(batch, Ok(())))

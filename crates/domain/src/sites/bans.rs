@@ -12,34 +12,33 @@
 //! (`ban_cause`). Each of the two ends by itself; the votes come back with the last.
 
 use super::cast_vote::{StoredVote, TracedVote, set_known};
-use super::settings::{demand_administrator, note};
+use super::settings::note;
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
 use crate::audit::AUDIT;
 use crate::error::NothingToDo;
+use crate::values::text_forms::named;
 use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId};
 use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// The direction in which the votes of a voter move: out of the totals, or back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum BanDirection {
     Out,
     Back,
 }
 
-impl BanDirection {
-    const fn stored(self) -> &'static str {
-        match self {
-            Self::Out => "out",
-            Self::Back => "back",
-        }
-    }
+named!(BanDirection);
 
-    fn parse(stored: Option<&str>) -> Option<Self> {
-        [Self::Out, Self::Back].into_iter().find(|direction| stored == Some(direction.stored()))
+impl BanDirection {
+    /// That of a voter, if votes are being moved.
+    fn of(voter: &Hash) -> Option<Self> {
+        voter.get(MOVING)?.parse().ok()
     }
 }
 
@@ -62,7 +61,7 @@ struct Causes {
 impl Causes {
     /// Those of a voter. A ban without the field is from an administrator.
     fn of(voter: &Hash) -> Self {
-        let is_lifted = BanDirection::parse(voter.get(MOVING)) == Some(BanDirection::Back);
+        let is_lifted = BanDirection::of(voter) == Some(BanDirection::Back);
         if !is_banned(voter) || is_lifted {
             return Self::default();
         }
@@ -113,7 +112,7 @@ pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
 pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+    viewer.require_admin()?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, true)).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %voter, "banned a voter on sites");
     finish(site, voter).await
@@ -126,7 +125,7 @@ pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> 
 /// As [`ban`], and [`Refusal::NothingToModerate`] for a voter that is banned only with its
 /// account.
 pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+    viewer.require_admin()?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, false)).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %voter, "lifted the ban of a voter on sites");
     finish(site, voter).await
@@ -172,7 +171,7 @@ async fn begin(
         }
         let new = old.with(cause, is_cause);
         let direction = new.direction();
-        let moving = BanDirection::parse(hash.get(MOVING));
+        let moving = BanDirection::of(&hash);
         let is_done = moving.is_none()
             && match direction {
                 BanDirection::Out => is_banned(&hash) && moved(&hash) >= count,
@@ -192,7 +191,7 @@ async fn begin(
         }
         if moves {
             let moved = moved(&hash).to_string();
-            let fields = [(IS_BANNED, "1"), (MOVING, direction.stored()), (MOVED, moved.as_str())];
+            let fields = [(IS_BANNED, "1"), (MOVING, direction.name()), (MOVED, moved.as_str())];
             batch.set_fields(&key, fields);
             batch.increment_field(&key, NUMBER, 1);
             batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
@@ -230,9 +229,7 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
 async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>, Error> {
     let key = keys::voter(voter);
     let hash = site.store.fetch(read::hash(&key)).await?;
-    let Some(direction) = BanDirection::parse(hash.get(MOVING)) else {
-        return Ok(None);
-    };
+    let Some(direction) = BanDirection::of(&hash) else { return Ok(None) };
     let moved = moved(&hash);
     let (offset, count) = match direction {
         BanDirection::Out => (moved, BAN_CHUNK),
@@ -240,7 +237,7 @@ async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>,
     };
     let ReadVotes { passed, votes, kept } = read_votes(site, voter, offset, count).await?;
     let mut batch = Batch::new();
-    batch.field_equals(&key, MOVING, direction.stored());
+    batch.field_equals(&key, MOVING, direction.name());
     batch.field_unchanged(&key, MOVED, hash.get(MOVED));
     batch.field_unchanged(&key, NUMBER, hash.get(NUMBER));
     let mut tally = Tally::default();
@@ -293,10 +290,8 @@ async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Res
     if count == 0 {
         return Ok(ReadVotes::default());
     }
-    let hosts = site
-        .store
-        .fetch(read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count))
-        .await?;
+    let reads = read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count);
+    let hosts = site.store.fetch(reads).await?;
     let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
     let last = hosts.last().cloned();
     let hosts: Vec<Hostname> = hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).collect();

@@ -142,7 +142,7 @@ pub async fn leaderboard_of_sites(
 ) -> Result<Vec<SiteLine>, Error> {
     let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
     let mut known = HashSet::new();
-    let names = hosts.into_iter().map(|host| host.forms().map_or_else(|| vec![host], Vec::from));
+    let names = hosts.iter().map(Hostname::names);
     let sites = names.filter(|names| names.first().is_some_and(|bare| known.insert(bare.clone())));
     board_of(visit, (board, span), sites.collect()).await
 }
@@ -154,14 +154,7 @@ async fn board_of(
     sites: Vec<Vec<Hostname>>,
 ) -> Result<Vec<SiteLine>, Error> {
     let today = Day::of(visit.now());
-    let votes = |names: &Vec<Hostname>| {
-        let (of_site, of_host) = match names.as_slice() {
-            [bare, _] => (Some(SiteVotes::of_site(bare)), None),
-            names => (None, names.first().map(SiteVotes::of)),
-        };
-        (of_site, of_host).map(|(of_site, of_host)| of_site.or(of_host))
-    };
-    let overall = sites.iter().map(votes).collect::<Vec<_>>().or_absent();
+    let overall = sites.iter().map(|names| SiteVotes::on(names)).collect::<Vec<_>>().or_absent();
     let hosts: Vec<&Hostname> = sites.iter().flatten().collect();
     let parts = span.keys(today).into_iter().map(|keys| figures(keys, &hosts)).collect::<Vec<_>>();
     let (overall, parts) = visit.fetch((overall, parts)).await?;
@@ -176,7 +169,7 @@ async fn board_of(
     let mut both = Vec::new();
     for (names, votes) in sites.into_iter().zip(overall) {
         let totals: Vec<VoteTotals> = of_names.by_ref().take(names.len()).collect();
-        let (Some(host), Some(votes)) = (names.into_iter().next(), votes) else { continue };
+        let Some(host) = names.into_iter().next() else { continue };
         if totals.len() > 1 && totals.iter().all(|totals| totals.count > 0) {
             both.push(lines.len());
         }

@@ -6,7 +6,7 @@ use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
 use crate::values::Timestamp;
 use crate::values::secrets::random_token;
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Site, fields, keys};
 use serde_json::{Map, Value};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -73,7 +73,7 @@ pub async fn change_settings(
     viewer: &User,
     change: SettingsChange,
 ) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+    viewer.require_admin()?;
     let mut batch = Batch::new();
     let disabled = change.is_disabled.map(|is_disabled| (DISABLED, u64::from(is_disabled)));
     let maximum = change.maximum.map(|maximum| (MAXIMUM, maximum));
@@ -87,11 +87,6 @@ pub async fn change_settings(
     viewer.commit(site, batch).await?;
     tracing::info!(target: AUDIT, by = viewer.username, ?fields, "changed the settings of votes on sites");
     Ok(())
-}
-
-/// Refuses everyone who is not an administrator.
-pub(super) fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
-    viewer.require_admin()
 }
 
 /// Adds a line of the administrators' log to the batch that does the action.

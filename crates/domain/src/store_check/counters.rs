@@ -68,10 +68,7 @@ impl Highest {
                 Ok(found) if found >= expected || is_articles_of_lamer_news => continue,
                 Ok(found) => {
                     let mut batch = Batch::new();
-                    match &stored {
-                        Some(stored) => batch.string_equals(key, stored),
-                        None => batch.key_absent(key),
-                    };
+                    batch.string_unchanged(key, stored.as_ref());
                     batch.increment(key, expected - found);
                     Mend::write(batch, format!("raise the counter to {expected}"))
                 }

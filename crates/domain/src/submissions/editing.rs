@@ -1,6 +1,6 @@
 //! Editing and deleting stories.
 
-use super::{Submission, SubmissionContent, Submitted, url_guards};
+use super::{Submission, Submitted, url_guards};
 use crate::accounts::users::User;
 use crate::accounts::{admission, trust};
 use crate::activity::ActionCounters;
@@ -123,11 +123,4 @@ async fn read_changeable(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
     let story = site.store.fetch(StoredStory::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
     story.may_change(viewer, now.timestamp(), site.rules.limits.news_edit_seconds)?;
     Ok(story)
-}
-
-impl SubmissionContent {
-    /// The keys that guard against reposts. None for a text, or when that limit is off.
-    pub(super) fn guard_keys(&self, site: &Site) -> Vec<String> {
-        self.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default()
-    }
 }

@@ -17,11 +17,13 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
     let found = site.store.fetch(url_keys.iter().map(read::string).collect::<Vec<_>>()).await?;
     let mut found = url_keys.iter().zip(found);
     let id: Option<NewsId> = found.find_map(|(key, id)| fields::read_string(id.as_deref(), || key.clone()));
-    let Some(id) = id else {
-        return Ok(None);
-    };
-    let news = site.store.fetch(News::by_id(id)).await?;
-    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
+    shown(site, id).await
+}
+
+/// A story, if everybody sees it. Rounds: 1, none without an id.
+async fn shown(site: &Site, id: Option<NewsId>) -> Result<Option<News>, Error> {
+    let news = site.store.fetch(id.map(News::by_id)).await?;
+    Ok(news.flatten().filter(|news| news.state().is_public()))
 }
 
 /// A recent story whose address is likely the one of this URL, although a submission would make a new story;
@@ -35,11 +37,7 @@ pub async fn find_likely_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<
     let reads = same.iter().map(read::string).collect::<Vec<_>>();
     let (same, found) = site.store.fetch((reads, read::string(&likely))).await?;
     let id: Option<NewsId> = fields::read_string(found.as_deref(), || likely.clone());
-    let Some(id) = id.filter(|_| same.iter().all(Option::is_none)) else {
-        return Ok(None);
-    };
-    let news = site.store.fetch(News::by_id(id)).await?;
-    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
+    shown(site, id.filter(|_| same.iter().all(Option::is_none))).await
 }
 
 /// Takes a token for fetching a title from the account and from the address. Administrators

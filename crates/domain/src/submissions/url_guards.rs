@@ -7,7 +7,7 @@ use crate::news::item::News;
 use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
 use crate::{Error, Refusal, Site, fields, keys};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Fetch, read};
+use tidings_keyspace::{Batch, read};
 
 /// The keys of a URL: ours, and that of the original. None when that limit is off.
 pub(crate) fn keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
@@ -63,7 +63,7 @@ impl Holders {
         let holder = |(key, holder): &(String, String)| {
             let id: Option<NewsId> = fields::read_string(Some(holder), || key.clone());
             let id = id.filter(|id| Some(*id) != own);
-            id.map(|id| read::hash_fields(keys::news(id), News::FIELDS).map(News::from_fields))
+            id.map(News::by_id)
         };
         let stories = site.store.fetch(held.iter().map(holder).collect::<Vec<_>>()).await?;
         let mut holders = Self::default();
@@ -78,10 +78,8 @@ impl Holders {
 
     /// Makes a batch fail if another story takes a key.
     pub(crate) fn demand_free(&self, batch: &mut Batch, key: &str) {
-        match self.giving_way.iter().find(|(held, _)| held == key) {
-            Some((_, holder)) => batch.string_equals(key, holder),
-            None => batch.key_absent(key),
-        };
+        let holder = self.giving_way.iter().find(|(held, _)| held == key);
+        batch.string_unchanged(key, holder.map(|(_, holder)| holder));
     }
 }
 

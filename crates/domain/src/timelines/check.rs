@@ -40,17 +40,14 @@ impl<'a> HomeCheck<'a> {
     /// A stored home timeline, and what it should be; `None` for a user who gets no
     /// deliveries.
     async fn read_home(&self, user: UserId) -> Result<Option<ComparedHome>, Error> {
-        let ([seen, deactivated], home, floor, followings, jobs) = self
-            .site
-            .store
-            .fetch((
-                read::fields(keys::user(user), ["seen_time", DEACTIVATED]),
-                Home::of(user),
-                read::score(keys::HOME_FLOORS, user.to_string()),
-                read::sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX),
-                read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX),
-            ))
-            .await?;
+        let reads = (
+            read::fields(keys::user(user), ["seen_time", DEACTIVATED]),
+            Home::of(user),
+            read::score(keys::HOME_FLOORS, user.to_string()),
+            read::sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX),
+            read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX),
+        );
+        let ([seen, deactivated], home, floor, followings, jobs) = self.site.store.fetch(reads).await?;
         let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
@@ -102,14 +99,11 @@ impl<'a> HomeCheck<'a> {
     /// Delivers the undelivered tweets of authors who now have few followers.
     pub(crate) async fn deliver_pulled(&self) -> Result<(), Error> {
         for author in &self.pulled {
-            let (version, followers) = self
-                .site
-                .store
-                .fetch((
-                    read::field(keys::user(*author), TIMELINE_VERSION),
-                    read::sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX),
-                ))
-                .await?;
+            let reads = (
+                read::field(keys::user(*author), TIMELINE_VERSION),
+                read::sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX),
+            );
+            let (version, followers) = self.site.store.fetch(reads).await?;
             let is_few = u64::try_from(followers.len())
                 .is_ok_and(|followers| followers <= self.site.rules.timelines.pull_limit);
             if !is_few {

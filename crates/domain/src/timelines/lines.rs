@@ -129,14 +129,11 @@ pub(crate) async fn hydrate(
         .map(|entry| TweetId(entry.id))
         .collect();
     let mut followed = HashSet::new();
-    if reader.is_some() || !missing.is_empty() {
-        let known: BTreeSet<UserId> = summaries.values().map(|summary| summary.tweet.user_id).collect();
-        let known = reader.map(|reader| (reader, known));
-        for summary in read_summaries(&mut visit.shared(), missing, known, &mut followed).await? {
-            let (summary, second) = summary;
-            let id = summary.peek().tweet.id;
-            summaries.insert(id.0, cache.insert(visit.view(), id, summary, second));
-        }
+    let known: BTreeSet<UserId> = summaries.values().map(|summary| summary.tweet.user_id).collect();
+    let known = reader.map(|reader| (reader, known));
+    for (summary, second) in read_summaries(&mut visit.shared(), missing, known, &mut followed).await? {
+        let id = summary.peek().tweet.id;
+        summaries.insert(id.0, cache.insert(visit.view(), id, summary, second));
     }
     let is_shown = |summary: &TweetSummary| {
         let author = summary.tweet.user_id;

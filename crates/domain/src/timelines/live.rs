@@ -4,7 +4,7 @@
 //! to all servers of the store; each finds out with one read which of its readers follow
 //! the author.
 
-use crate::accounts::avoidance::Avoidance;
+use crate::accounts::mutes::Avoidance;
 use crate::values::text_forms::record_text;
 use crate::values::{Cursor, PlainTime, TweetId, UserId};
 use crate::{Error, Site, keys};

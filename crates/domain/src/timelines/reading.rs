@@ -235,9 +235,9 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
         CacheResult::Miss(flight) => flight,
     };
     let (read, reads) = site.store.record_reads(read_page(visit, source, window)).await;
-    let (page, origin) = read?;
+    let (page, is_apart) = read?;
     // A server apart from the store does not tell when its data changes.
-    if origin == PageOrigin::Store {
+    if !is_apart {
         let entries = page.lines.iter().map(|line| line.cursor).collect();
         let made = TimelinePage { entries, next: page.next };
         flight.finish(visit.view(), Tracked::recorded(made, &reads), None);
@@ -245,21 +245,13 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
     Ok(page)
 }
 
-/// Where the entries of a page were read.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum PageOrigin {
-    Store,
-    /// Also on the server of home timelines.
-    Apart,
-}
-
 /// Reads until the page is full or no more tweets can be shown, in a bounded number of
-/// attempts.
+/// attempts. Returns also whether entries were read on the server of home timelines.
 async fn read_page(
     visit: &mut Visit,
     source: &TimelineSource,
     window: &Window,
-) -> Result<(WholePage, PageOrigin), Error> {
+) -> Result<(WholePage, bool), Error> {
     let mut home = match source {
         TimelineSource::List(_) => None,
         TimelineSource::Home(reader) => Some(HomeReading::begin(visit, *reader).await?),
@@ -269,8 +261,7 @@ async fn read_page(
         let now = Moment(visit.now().0.saturating_mul(1_000));
         rebuild::make_soon(&visit.site_too(), home.reader, now).await;
     }
-    let is_apart = home.is_some_and(|home| home.apart.is_some());
-    Ok((page, if is_apart { PageOrigin::Apart } else { PageOrigin::Store }))
+    Ok((page, home.is_some_and(|home| home.apart.is_some())))
 }
 
 async fn read_entries(

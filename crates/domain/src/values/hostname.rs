@@ -77,6 +77,11 @@ impl Hostname {
         (bare == bare.bare()).then_some([bare, www])
     }
 
+    /// The names of its site: [the two forms](Self::forms), or its own if it has no other.
+    pub fn names(&self) -> Vec<Self> {
+        self.forms().map_or_else(|| vec![self.clone()], Vec::from)
+    }
+
     /// The same name without `www.`, or with it. `None` if that would be no name.
     pub fn other_form(&self) -> Option<Self> {
         self.forms()?.into_iter().find(|form| form != self)

@@ -2,7 +2,7 @@
 
 use crate::accounts::inbox::OnPage;
 use crate::accounts::message_threads::{MessageThread, texts};
-use crate::accounts::people::People;
+use crate::accounts::people::{People, holder};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::moderation::log::Line;
@@ -148,9 +148,7 @@ pub async fn of_member(visit: &mut Visit, viewer: &User, member: UserId) -> Resu
 /// The newest thread of somebody who has typed the password, but is banned. Nothing with a second factor, which
 /// was not asked for. Rounds: 6.
 pub async fn newest_of(site: &Site, username: &str) -> Result<Option<ShownThread>, Error> {
-    let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
-    let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(username));
-    let Some(id) = id else { return Ok(None) };
+    let Some(id) = site.store.fetch(holder(username)).await? else { return Ok(None) };
     let user = site.store.fetch(User::by_id(id)).await?;
     if user.is_none_or(|user| user.second_factors.any()) {
         return Ok(None);
@@ -193,20 +191,10 @@ async fn show(
     let read = |(thread, before): (MessageThread, Option<u64>)| {
         let numbers = shown_numbers(&thread, before, most);
         let first = *numbers.start();
-        let line = thread.about.map(|line| read::hash(keys::moderation(line)).or_absent());
-        let reads = (texts(thread.id, numbers), line);
-        reads.map(move |(messages, line)| (thread, first, messages, line))
+        let reads = (texts(thread.id, numbers), thread.about.map(|line| Line::by_id(line).or_absent()));
+        reads.map(move |(messages, line)| (thread, first, messages, line.flatten()))
     };
-    let found: Vec<_> = store
-        .fetch(threads.into_iter().map(read).collect::<Vec<_>>().large())
-        .await?
-        .into_iter()
-        .map(|(thread, first, messages, line)| {
-            let line: Option<Line> = thread.about.zip(line).and_then(|(id, line)| Line::from_hash(id, &line));
-            let messages: Vec<(u64, StoredMessage)> = messages;
-            (thread, first, messages, line)
-        })
-        .collect();
+    let found = store.fetch(threads.into_iter().map(read).collect::<Vec<_>>().large()).await?;
     let writers = found.iter().flat_map(|(thread, _, messages, _)| {
         messages.iter().map(|(_, message)| message.from).chain([thread.user_id])
     });
