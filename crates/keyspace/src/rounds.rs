@@ -39,9 +39,7 @@ mod tests {
             }
             // Nothing to read takes none.
             store.fetch(read::known(())).await.unwrap();
-            let mut batch = Batch::new();
-            batch.set("a", "1");
-            store.commit(batch).await.unwrap();
+            store.commit(Batch::of(|batch| batch.set("a", "1"))).await.unwrap();
         };
         let both = tokio::join!(count_rounds(work(3)), count_rounds(work(5)));
         assert_eq!(both, (((), 4), ((), 6)));

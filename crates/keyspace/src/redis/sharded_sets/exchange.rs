@@ -394,8 +394,7 @@ fn confirmed(answer: Option<Value>) -> Result<(), String> {
 
 /// Whether a master has a replica that is well, by its answer to INFO.
 fn has_live_replica(answer: Option<Value>) -> bool {
-    let info = answer.and_then(wire::bytes).unwrap_or_default();
-    replicas::has_live_replica(&String::from_utf8_lossy(&info))
+    replicas::has_live_replica(&answer.and_then(wire::text).unwrap_or_default())
 }
 
 /// Reads the answers to a group.
