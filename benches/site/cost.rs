@@ -7,7 +7,7 @@ use super::run::load;
 use super::server;
 use super::store::Filled;
 use std::time::Duration;
-use tidings_testing::wrk::Measured;
+use tidings_testing::wrk::{Measured, median};
 
 /// Runs of each server.
 const RUNS: usize = 15;
@@ -47,20 +47,16 @@ pub async fn measure(options: &Options, compared: &Compared) {
             without.push(second);
         }
     }
-    let costs: Vec<f64> = with.iter().zip(&without).map(|(with, without)| cost(with, without)).collect();
+    let costs = with.iter().zip(&without).map(|(with, without)| cost(with, without));
+    let per_second = |runs: &[Measured]| median(runs.iter().map(|run| run.per_second));
     println!("\n| `/`, anonymous | requests a second, median |");
     println!("| --- | --- |");
-    println!("| with {name} | {:.0} |", median(with.iter().map(|run| run.per_second).collect()));
-    println!("| without | {:.0} |", median(without.iter().map(|run| run.per_second).collect()));
-    println!("| cost, median of {} pairs | {:.1} % (at most 2) |", costs.len(), median(costs));
+    println!("| with {name} | {:.0} |", per_second(&with));
+    println!("| without | {:.0} |", per_second(&without));
+    println!("| cost, median of {runs} pairs | {:.1} % (at most 2) |", median(costs));
 }
 
 /// The time that the setting adds to a request, in percent.
 fn cost(with: &Measured, without: &Measured) -> f64 {
     (without.per_second / with.per_second - 1.0) * 100.0
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_unstable_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }
