@@ -132,31 +132,29 @@ pub async fn update_profile(
         checks
     };
     let digest = change.preferences.digest.filter(|digest| *digest != user.preferences.digest);
-    // To the address before the change: whoever has changed both must not be the only one who
-    // hears of it.
-    let tells = change.password.is_some().then_some(Notice::PasswordChanged);
     let subscribes = digest.is_some_and(|digest| digest != Digest::Off)
         || (change.preferences.mail_replies == Some(true) && !user.preferences.mail_replies);
     let write = |batch: &mut Batch| {
         if !profile.is_empty() {
             batch.set_fields(&key, profile.clone());
         }
-        let mut notices: Vec<Notice> = tells.into_iter().collect();
+        let mut notices = Vec::new();
+        notices.extend(change.password.is_some().then_some(Notice::PasswordChanged));
         if has_new_email {
             notices.extend(confirmation::write_email(batch, (site, now), user, email));
         } else if subscribes && site.sends_mail && user.email_to_confirm().is_some() {
             outbox::write_confirmation(batch, now, user.id);
         }
+        // To the address before the change: whoever has changed both must not be the only one who
+        // hears of it.
         let to = user.notice_address().unwrap_or_default();
-        let notices: Vec<_> = notices.into_iter().map(|notice| (notice, to)).collect();
-        outbox::write_notices(batch, (site, now), user.id, &notices);
+        outbox::write_notices(batch, (site, now), (user.id, to), &notices);
         if let Some(digest) = digest {
             outbox::write_digest_choice(batch, user.id, digest, now);
         }
     };
     if let Some(password) = &change.password {
-        let source = HashingSource::Account(user.id);
-        let hash = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
+        let hash = site.passwords.hash_for(HashingSource::Account(user.id), password).await?;
         let session = Session::new(user.id)?;
         let replacement = SessionReplacement { session: session.clone(), device: Some(owner.device), now };
         let ended = sessions::end_all_sessions(site, &replacement, |batch| {
@@ -210,7 +208,7 @@ pub async fn set_password(
     password: &NewPassword,
 ) -> Result<(), Error> {
     roles::demand_password((site, now), id, password).await?;
-    let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
+    let hash = site.passwords.hash_for(HashingSource::Operator, password).await?;
     let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
     sessions::end_all_sessions(site, &replacement, |batch| {
         sessions::choose_password(batch, id, &hash);

@@ -9,6 +9,7 @@
 //! the link, and gets it again with each change of the address. Until then it can read and change its
 //! settings, and write nothing. A link is only good for the address that it was sent to.
 
+use crate::accounts::harden::count_accounts;
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::users::{
@@ -18,7 +19,7 @@ use crate::rates::counted::Limited;
 use crate::report::Advance;
 use crate::values::secrets::random_token;
 use crate::values::{CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Site, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -246,7 +247,7 @@ pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<Confirm
         batch.field_equals(&key, NEW_EMAIL, &link.email);
         write_address(&mut batch, user.id, &link.email, &link.email);
         let told = user.notice_address().unwrap_or_default();
-        outbox::write_notices(&mut batch, (site, now), user.id, &[(Notice::EmailLeft, told)]);
+        outbox::write_notices(&mut batch, (site, now), (user.id, told), &[Notice::EmailLeft]);
     } else {
         batch.set_field(&key, CONFIRMED_EMAIL, &link.email);
     }
@@ -258,8 +259,8 @@ pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<Confirm
 /// Counts the addresses as confirmed that get mails which their owners have switched on, for a store
 /// of an earlier version. `advance` hears how far it is. Rounds: 1, and 2 for each 500 accounts.
 pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
-    for users in account_chunks(count, STAFF_CHUNK) {
+    let count = count_accounts(site).await?;
+    for users in account_chunks(site, STAFF_CHUNK).await? {
         let last = *users.end();
         confirm_known_addresses_of(site, users).await?;
         advance(last, count);

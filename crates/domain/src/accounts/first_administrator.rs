@@ -113,7 +113,7 @@ fn is_first_account_chosen(site: &Site, is_used: bool) -> bool {
 /// [`link`].
 pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
     if let Some(link) = link(site, now).await? {
-        log(&link);
+        tracing::warn!("{}", announcement(&link));
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> 
 /// Logs the link if nobody has become an administrator. Rounds: at most 4.
 pub(crate) async fn announce_if_missing(site: &Site) -> Result<(), Error> {
     if site.store.fetch(read::string(keys::FIRST_ADMINISTRATOR)).await?.is_none() {
-        log(&make_link(site).await?);
+        tracing::warn!("{}", announcement(&make_link(site).await?));
     }
     Ok(())
 }
@@ -152,12 +152,8 @@ async fn make_link(site: &Site) -> Result<String, Error> {
     Ok(format!("{}/welcome?token={}", site.address, token.expose()))
 }
 
-/// The only secret that is logged on purpose: whoever reads the log runs the server.
-fn log(link: &str) {
-    tracing::warn!("{}", announcement(link));
-}
-
-/// The sentence about the link in the server's log and after an import, in the words of the front page.
+/// The sentence about the link in the server's log and after an import, in the words of the front page. The link is the
+/// only secret that is logged on purpose: whoever reads the log runs the server.
 #[must_use]
 pub fn announcement(link: &str) -> String {
     format!("this site is new: create the administrator's account at {link}")

@@ -36,9 +36,8 @@ pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
 /// # Errors
 /// [`Error::Busy`] when the accounts of one chunk change all the time, or the store's.
 pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, Error> {
-    let last = count_accounts(site).await?;
     let mut done = Hardened::default();
-    for ids in account_chunks(last, HARDEN_CHUNK) {
+    for ids in account_chunks(site, HARDEN_CHUNK).await? {
         done.checked = *ids.end();
         done.wrapped += harden_chunk(site, ids).await?;
         report(done);

@@ -121,43 +121,38 @@ pub struct Invited {
 }
 
 /// The unused invitations of a user, as they are stored.
+#[derive(Default)]
 struct Open {
     codes: Vec<(InvitationCode, Timestamp)>,
     /// Members that are expired or cannot be read.
     expired: Vec<String>,
 }
 
-impl Open {
-    fn of(members: Vec<(String, f64)>, now: Timestamp) -> Self {
-        let (mut codes, mut expired) = (Vec::new(), Vec::new());
+/// The unused invitations of a user, and how many people came.
+fn invitations_of(user: UserId, now: Timestamp) -> impl Fetch<Value = (Open, u64)> {
+    let members = read::sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX);
+    (members, read::sorted_count(keys::invites_by(user))).map(move |(members, used)| {
+        let mut open = Open::default();
         for (member, score) in members {
             let since = Timestamp::from_score(score);
             match InvitationCode::parse(&member) {
-                Some(code) if now.seconds_since(since) < INVITATION_SECONDS => codes.push((code, since)),
-                _ => expired.push(member),
+                Some(code) if now.seconds_since(since) < INVITATION_SECONDS => open.codes.push((code, since)),
+                _ => open.expired.push(member),
             }
         }
-        Self { codes, expired }
-    }
-
-    fn count(&self) -> u64 {
-        self.codes.len() as u64
-    }
+        (open, used)
+    })
 }
 
-fn open_of(user: UserId, now: Timestamp) -> impl Fetch<Value = Open> {
-    let open = read::sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX);
-    open.map(move |open| Open::of(open, now))
-}
-
-/// How many people a user may still invite; `None` for any number. `open` and `used` are the
-/// numbers of invitations.
+/// How many people a user may still invite, who has these unused invitations and brought so many people; `None` for any
+/// number.
 fn allowance(
     site: &Site,
     now: Timestamp,
     user: &User,
-    (open, used): (u64, u64),
+    (open, used): (&Open, u64),
 ) -> Result<Option<u64>, Refusal> {
+    let open = open.codes.len() as u64;
     let rules = &site.rules.accounts;
     if site.account_rules().signup == SignupMode::Closed {
         return Err(Refusal::SignupClosed);
@@ -188,9 +183,8 @@ fn allowance(
 /// # Errors
 /// As [`invite`], [`Refusal::TooManyInvitationMails`], or the store's.
 pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), Error> {
-    let used = read::sorted_count(keys::invites_by(user.id));
-    let (open, used) = site.store.fetch((open_of(user.id, now), used)).await?;
-    allowance(site, now, user, (open.count(), used))?;
+    let (open, used) = site.store.fetch(invitations_of(user.id, now)).await?;
+    allowance(site, now, user, (&open, used))?;
     if Limited::InvitationMails(user.id).count(site).await? {
         Ok(())
     } else {
@@ -222,10 +216,9 @@ pub async fn invite(
 ) -> Result<InvitationCode, Error> {
     let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
     site.act(&list, || async {
-        let used = read::sorted_count(keys::invites_by(user.id));
-        let reads = (open_of(user.id, now), used, read::field(&key, VERSION));
-        let (open, used, version) = site.store.fetch(reads).await?;
-        allowance(site, now, user, (open.count(), used))?;
+        let reads = (invitations_of(user.id, now), read::field(&key, VERSION));
+        let ((open, used), version) = site.store.fetch(reads).await?;
+        allowance(site, now, user, (&open, used))?;
         let code = InvitationCode::random()?;
         let invitation = keys::invitation(&code);
         let mut batch = Batch::new();
@@ -294,10 +287,9 @@ pub struct OwnInvitations {
 
 /// The invitations of a user. Rounds: 2.
 pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations, Error> {
-    let used = read::sorted_count(keys::invites_by(user.id));
-    let reads = (open_of(user.id, now), used, listed_invited(user.id));
-    let (open, used, invited) = site.store.fetch(reads).await?;
-    let allowance = allowance(site, now, user, (open.count(), used));
+    let reads = (invitations_of(user.id, now), listed_invited(user.id));
+    let ((open, used), invited) = site.store.fetch(reads).await?;
+    let allowance = allowance(site, now, user, (&open, used));
     let emails: Vec<_> =
         open.codes.iter().map(|(code, _)| read::field(keys::invitation(code), "email").or_absent()).collect();
     let names = People::of(invited.iter().map(|(id, _)| *id));
@@ -318,15 +310,10 @@ pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error
 
 /// The newest of those whom a user invited.
 fn listed_invited(user: UserId) -> impl Fetch<Value = Vec<(UserId, Timestamp)>> {
-    let invited = read::sorted_range(keys::invites_by(user), Order::Descending, 0, MAX_LISTED_INVITED);
-    invited.map(move |members| ids_with_times(user, members))
-}
-
-/// The members of the list of those whom a user invited.
-fn ids_with_times(user: UserId, members: Vec<(String, f64)>) -> Vec<(UserId, Timestamp)> {
-    fields::members(members, &keys::invites_by(user), |(id, time)| {
-        Some((id.parse().ok()?, Timestamp::from_score(time)))
-    })
+    let key = keys::invites_by(user);
+    let person = |(id, time): (String, f64)| Some((id.parse().ok()?, Timestamp::from_score(time)));
+    let invited = read::sorted_range(&key, Order::Descending, 0, MAX_LISTED_INVITED);
+    invited.map(move |members| fields::members(members, &key, person))
 }
 
 fn with_names(invited: Vec<(UserId, Timestamp)>, mut names: People) -> Vec<Invited> {

@@ -20,8 +20,9 @@ use crate::values::{
     UserId,
 };
 use crate::{Decision, Error, Refusal, Site, audit, fields, keys, rates};
+use parking_lot::Mutex;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
 
@@ -157,7 +158,7 @@ pub(crate) async fn count_failure(
 
 fn report_attack(site: &Site, id: UserId) {
     tracing::warn!(user = %id, addresses = FAILED_ADDRESSES, "logins to this account failed from many addresses within an hour");
-    let mut attacked = site.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut attacked = site.of::<Attacked>().0.lock();
     if attacked.len() < MAX_OWNERS_TO_TELL {
         attacked.push(id);
     }
@@ -204,7 +205,7 @@ process_state!(Attacked);
 impl Site {
     /// Takes the accounts whose owners are to be told that many addresses try to log in.
     pub fn take_attacked(&self) -> Vec<UserId> {
-        std::mem::take(&mut *self.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.of::<Attacked>().0.lock())
     }
 }
 

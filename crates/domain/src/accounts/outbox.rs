@@ -37,17 +37,17 @@ pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score
     }
 }
 
-/// Adds to a batch that the owner of an account is told of what else it does, at these addresses
-/// and in this order. Empty addresses are left out, and all where the site sends no mail.
+/// Adds to a batch that the owner of an account is told of what else it does, in this order, unless the address is empty
+/// or the site sends no mail.
 pub(crate) fn write_notices(
     batch: &mut Batch,
     (site, now): (&Site, Timestamp),
-    user: UserId,
-    notices: &[(Notice, &str)],
+    (user, address): (UserId, &str),
+    notices: &[Notice],
 ) {
     let mut score = now.as_score();
-    for (notice, address) in notices.iter().filter(|(_, address)| site.sends_mail && !address.is_empty()) {
-        let subject = MailSubject::Notice { notice: *notice, at: now, address: (*address).to_owned() };
+    for notice in notices.iter().filter(|_| site.sends_mail && !address.is_empty()) {
+        let subject = MailSubject::Notice { notice: *notice, at: now, address: address.to_owned() };
         write_mail(batch, &WaitingMail { user, subject }, score);
         score += ORDER_STEP;
     }

@@ -152,10 +152,7 @@ pub async fn set_new_password(
 ) -> Result<(), Error> {
     let account = read_link(site, token).await?;
     roles::demand_password((site, now), account.user_id, password).await?;
-    let hash = site
-        .passwords
-        .hash_for(HashingSource::Account(account.user_id), password.clear_text().to_owned())
-        .await?;
+    let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), password).await?;
     let (reset, key) = (keys::password_reset(token), keys::user(account.user_id));
     let replacement = SessionReplacement { session: Session::new(account.user_id)?, device: None, now };
     let ended = sessions::end_all_sessions(site, &replacement, |batch| {
@@ -168,7 +165,7 @@ pub async fn set_new_password(
         batch.delete(&reset);
         sessions::choose_password(batch, account.user_id, &hash);
         let to = account.email.as_deref().unwrap_or_default();
-        outbox::write_notices(batch, (site, now), account.user_id, &[(Notice::PasswordChanged, to)]);
+        outbox::write_notices(batch, (site, now), (account.user_id, to), &[Notice::PasswordChanged]);
         unused.to_vec()
     });
     if !ended.await? {

@@ -65,9 +65,7 @@ impl UserNames {
     pub(crate) fn get(&self, id: UserId) -> Option<Arc<str>> {
         self.0.get(&id).and_then(|name| (**name).clone())
     }
-}
 
-impl UserNames {
     /// The names of users: one read for each different user whose name is not cached.
     pub(crate) fn of(visit: &SharedVisit<'_>, ids: HashSet<UserId>) -> impl Fetch<Value = Self> + use<> {
         fn name(person: NamesOrLeft) -> Option<Arc<str>> {

@@ -16,18 +16,19 @@ use crate::values::text_forms::named;
 use crate::values::{
     ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
+use crate::{Decision, Error, Refusal, Site, identity, keys};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
 
+/// The fields of a user that say which role they have, and whether it counts.
+const ROLE_FIELDS: [&str; 4] = ["flags", RestrictionKind::Ban.field(), TWO_FACTOR, ROLE_PASSWORD];
+
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
     id: UserId,
-    flags: Option<String>,
-    ban: Option<String>,
-    second_factors: Option<String>,
-    password: Option<String>,
+    /// The values of [`ROLE_FIELDS`].
+    fields: [Option<String>; ROLE_FIELDS.len()],
 }
 
 impl Holder {
@@ -38,14 +39,7 @@ impl Holder {
 
     /// Somebody with a role in a hash that was read.
     pub(crate) fn of(id: UserId, hash: &Hash) -> Self {
-        let text = |field: &str| hash.get(field).map(str::to_owned);
-        Self {
-            id,
-            flags: text("flags"),
-            ban: text(RestrictionKind::Ban.field()),
-            second_factors: text(TWO_FACTOR),
-            password: text(ROLE_PASSWORD),
-        }
+        Self { id, fields: ROLE_FIELDS.map(|field| hash.get(field).map(str::to_owned)) }
     }
 
     /// Checks in a batch that they have the same role as when they were read, the same second
@@ -53,10 +47,9 @@ impl Holder {
     pub(crate) fn check(&self, batch: &mut Batch) {
         let key = keys::user(self.id);
         batch.field_absent(&key, DEACTIVATED);
-        batch.field_unchanged(&key, "flags", self.flags.as_deref());
-        batch.field_unchanged(&key, RestrictionKind::Ban.field(), self.ban.as_deref());
-        batch.field_unchanged(&key, TWO_FACTOR, self.second_factors.as_deref());
-        batch.field_unchanged(&key, ROLE_PASSWORD, self.password.as_deref());
+        for (field, read) in ROLE_FIELDS.into_iter().zip(&self.fields) {
+            batch.field_unchanged(&key, field, read.as_deref());
+        }
     }
 }
 
@@ -139,8 +132,7 @@ pub(crate) async fn somebody_else(
     role: Role,
     others: &[UserId],
 ) -> Result<Option<Holder>, Error> {
-    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
-    for ids in account_chunks(count, ACCOUNTS_CHUNK) {
+    for ids in account_chunks(site, ACCOUNTS_CHUNK).await? {
         let ids = ids.map(UserId);
         let users: Vec<_> =
             ids.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
@@ -214,6 +206,29 @@ impl GivenRole {
     }
 }
 
+/// Adds to a batch that somebody with these flags has a role from now on, or has it no more.
+///
+/// # Errors
+/// [`Refusal::LastAdministrator`], or the store's.
+pub(crate) async fn write_role(
+    (site, now): (&Site, Timestamp),
+    batch: &mut Batch,
+    (id, flags): (UserId, Option<&str>),
+    (role, has): (GivenRole, bool),
+) -> Result<(), Error> {
+    let (key, flag, old) = (keys::user(id), role.flag(), flags.unwrap_or_default());
+    let new = if has { format!("{flag}{old}") } else { old.replace(flag, "") };
+    batch.field_unchanged(&key, "flags", flags);
+    write_role_password(batch, id, [old, &new]);
+    batch.set_field(key, "flags", new);
+    match (role, has) {
+        (GivenRole::Administrator, true) => first_administrator::write(batch, id),
+        (GivenRole::Administrator, false) => demand_another_administrator(site, now, batch, id).await?,
+        (GivenRole::Moderator, _) => {}
+    }
+    Ok(())
+}
+
 /// Gives a user a role or takes it, for the operator. Returns whether that changed anything. The
 /// operator acts without an account, so the moderation log has no line of it.
 ///
@@ -225,29 +240,19 @@ pub async fn set_role(
     id: UserId,
     (role, has): (GivenRole, bool),
 ) -> Result<bool, Error> {
-    let (key, flag) = (keys::user(id), role.flag());
+    let key = keys::user(id);
     let changed = site.act(&key, || async {
         let fields = read::fields(&key, ["username", DEACTIVATED, "flags"]);
         let [Some(_), None, flags] = site.store.fetch(fields).await? else {
             return Err(Refusal::NoSuchUser.into());
         };
-        let old = flags.clone().unwrap_or_default();
-        if old.contains(flag) == has {
+        if flags.as_deref().unwrap_or_default().contains(role.flag()) == has {
             return Ok(Decision::Done(false));
         }
-        let new = if has { format!("{flag}{old}") } else { old.replace(flag, "") };
         let mut batch = Batch::new();
-        if role == GivenRole::Administrator && !has {
-            demand_another_administrator(site, now, &mut batch, id).await?;
-        }
-        batch.field_unchanged(&key, "flags", flags);
-        write_role_password(&mut batch, id, [&old, &new]);
-        batch.set_field(&key, "flags", new);
+        write_role((site, now), &mut batch, (id, flags.as_deref()), (role, has)).await?;
         // A role given by hand is no longer one of the groups.
         batch.delete_field(&key, OIDC_ROLE);
-        if role == GivenRole::Administrator && has {
-            first_administrator::write(&mut batch, id);
-        }
         Ok(Decision::commit(batch, true))
     });
     let has_changed = changed.await?;

@@ -374,7 +374,7 @@ pub(crate) fn replace_secret(batch: &mut Batch, session: &SessionKey, former: &A
 }
 
 /// One session of an account, for its owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenSession {
     /// The id, with which the owner can end it. It is of no use without a session.
     pub id: String,
@@ -421,16 +421,7 @@ pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession
     }
     if earlier.flatten().is_some_and(|id| id == session.user_id.to_string()) {
         let current = matches!(session.key, SessionKey::Earlier(_));
-        let (agent, address) = Default::default();
-        sessions.push(OpenSession {
-            id: EARLIER_ID.to_owned(),
-            since: None,
-            last_seen: None,
-            agent,
-            address,
-            method: LoginMethod::default(),
-            current,
-        });
+        sessions.push(OpenSession { id: EARLIER_ID.to_owned(), current, ..OpenSession::default() });
     }
     Ok(sessions)
 }

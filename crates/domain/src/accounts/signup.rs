@@ -394,12 +394,10 @@ async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<Si
     }
     // Refuses before the hashing what the batch would refuse anyway.
     Gate::read(site, now, applicant).await?.admit(site)?;
-    let password = sign_up.password.map(|password| password.clear_text().to_owned());
-    let source = device.map(|device| HashingSource::Address(device.address));
-    let hash = match (password, source) {
-        (Some(password), Some(source)) => Some(site.passwords.hash_for(source, password).await?),
-        (Some(password), None) => Some(site.passwords.hash(password).await?),
-        (None, _) => None,
+    let source = device.map_or(HashingSource::Operator, |device| HashingSource::Address(device.address));
+    let hash = match sign_up.password {
+        Some(password) => Some(site.passwords.hash_for(source, password).await?),
+        None => None,
     };
     let applicant = Applicant { password_hash: hash.as_deref(), ..applicant };
     let (origin, network) = match device {

@@ -3,7 +3,7 @@
 use crate::accounts::inbox::send_message;
 use crate::accounts::users::{DEACTIVATED, Role, User, account_chunks};
 use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Site, keys};
 use tidings_keyspace::{Fetch, read};
 
 /// Adds a message to the inboxes of all administrators. Returns those who are not told by the
@@ -33,9 +33,8 @@ pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Ve
 /// Those who have a role or a higher one; the first hundred.
 async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
     let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
-    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut ids = Vec::new();
-    for chunk in account_chunks(count, STAFF_CHUNK) {
+    for chunk in account_chunks(site, STAFF_CHUNK).await? {
         let chunk = chunk.map(UserId);
         let users: Vec<_> =
             chunk.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();

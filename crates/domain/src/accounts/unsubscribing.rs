@@ -5,7 +5,7 @@
 use crate::accounts::outbox::{MailKind, write_digest_choice};
 use crate::values::secrets::same_secret;
 use crate::values::{Digest, Timestamp, UserId};
-use crate::{Applied, Error, Site, keys};
+use crate::{Error, Site, keys};
 use sha2::{Digest as _, Sha256};
 use tidings_keyspace::{Batch, read};
 
@@ -58,9 +58,8 @@ pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -
             write_digest_choice(&mut batch, subscriber.user, Digest::Off, now);
         }
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) | Applied::No(_) => Ok(()),
-    }
+    site.apply(batch).await?;
+    Ok(())
 }
 
 #[cfg(test)]

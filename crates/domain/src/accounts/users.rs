@@ -65,10 +65,14 @@ pub(crate) const OIDC_IDENTITY: &str = "oidc_identity";
 /// without one.
 pub(crate) const OIDC_ROLE: &str = "oidc_role";
 
-/// The numbers of all accounts, at most so many at a time.
-pub(crate) fn account_chunks(count: u64, size: u64) -> impl Iterator<Item = RangeInclusive<u64>> {
+/// The numbers of all accounts, at most so many at a time. Rounds: 1.
+pub(crate) async fn account_chunks(
+    site: &Site,
+    size: u64,
+) -> Result<impl Iterator<Item = RangeInclusive<u64>> + use<>, Error> {
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let firsts = (1..=count).step_by(usize::try_from(size).unwrap_or(usize::MAX));
-    firsts.map(move |first| first..=count.min(first + size - 1))
+    Ok(firsts.map(move |first| first..=count.min(first + size - 1)))
 }
 
 /// The number of the account with this hash.

@@ -5,7 +5,7 @@ use super::places::{Asker, Places};
 use super::{PasswordError, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
 use crate::values::rates::subscriber;
-use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
+use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -44,8 +44,11 @@ impl RightAddresses {
     }
 
     fn applicant(&self, source: HashingSource) -> Asker {
-        let is_known =
-            matches!(source, HashingSource::Address(address) if self.0.get(&subscriber(address)).is_some());
+        let is_known = match source {
+            HashingSource::Address(address) => self.0.get(&subscriber(address)).is_some(),
+            HashingSource::Account(_) => false,
+            HashingSource::Operator => true,
+        };
         Asker::new(source, is_known)
     }
 }
@@ -117,27 +120,20 @@ impl PasswordWorker {
     pub(crate) async fn hash_for(
         &self,
         source: HashingSource,
-        password: String,
+        password: &NewPassword,
     ) -> Result<String, PasswordError> {
         let turn = self.turn(source).await?;
-        let applicant = self.right.applicant(source);
-        self.new_password(applicant, turn, move || hash_password(&password)).await?
+        let password = password.clear_text().to_owned();
+        self.new_password(self.right.applicant(source), turn, move || hash_password(&password)).await?
     }
 
-    /// [`hash_password`] for a new password, off the async threads, for the operator.
-    ///
-    /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
-    pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
-        self.new_password(Asker::OPERATOR, (), move || hash_password(&password)).await?
-    }
-
-    /// [`wrap_digest`], off the async threads.
+    /// [`wrap_digest`] for the operator, off the async threads.
     ///
     /// # Errors
     /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
     pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
-        self.new_password(Asker::OPERATOR, (), move || wrap_digest(&digest)).await?
+        let applicant = self.right.applicant(HashingSource::Operator);
+        self.new_password(applicant, (), move || wrap_digest(&digest)).await?
     }
 
     /// [`verify_password`], off the async threads; for a user that does not exist, the same
@@ -158,7 +154,7 @@ impl PasswordWorker {
                 Verification::Wrong
             }
         };
-        let source = turn.source();
+        let source = turn.source;
         let applicant = self.right.applicant(source);
         let verification = if is_suspect {
             self.in_slow_lane(&self.suspect_logins, applicant, turn, work).await?
@@ -178,7 +174,7 @@ impl PasswordWorker {
         turn: Arc<Turn>,
         password: String,
     ) -> Result<String, PasswordError> {
-        let applicant = self.right.applicant(turn.source());
+        let applicant = self.right.applicant(turn.source);
         self.login(applicant, turn, move || hash_password(&password)).await?
     }
 
@@ -315,7 +311,8 @@ mod tests {
     async fn the_worker_hashes_verifies_and_spends() {
         let worker = PasswordWorker::default();
         let turn = || worker.turn(address(1));
-        let hash = worker.hash_for(address(1), "correct horse".to_owned()).await.unwrap();
+        let password = NewPassword::parse("correct horse").unwrap();
+        let hash = worker.hash_for(address(1), &password).await.unwrap();
         let stored = Some(StoredPassword { hash, salt: None, trimmed: false });
         for (stored, password, expected) in [
             (stored.clone(), "correct horse", Verification::Right),

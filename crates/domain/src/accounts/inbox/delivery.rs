@@ -1,7 +1,7 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
-use crate::accounts::avoidance::Avoidance;
+use crate::accounts::mutes::Avoidance;
 use crate::accounts::outbox;
 use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
 use crate::values::{INBOX_OVERFLOW, INBOX_SIZE, NewsId, UserId};

@@ -72,8 +72,8 @@ async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage, 
         .await?;
     let mut growth = Growth::default();
     growth.add(None, list, top);
-    for _ in 0..TREE_LEVELS {
-        if !growth.read_level(visit).await? {
+    for level in 1..=TREE_LEVELS {
+        if !growth.read_level(visit, level == TREE_LEVELS).await? {
             break;
         }
     }
@@ -84,9 +84,8 @@ async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage, 
 #[derive(Default)]
 struct Growth {
     people: Vec<Grown>,
-    /// How many of them have been read, and at the end of which level.
+    /// How many of them have been read.
     read: usize,
-    levels: usize,
 }
 
 struct Grown {
@@ -107,21 +106,18 @@ impl Growth {
         }
     }
 
-    /// Reads the names of the last level and whom its people invited. Returns whether there was
-    /// anybody. Rounds: 1.
-    async fn read_level(&mut self, visit: &mut Visit) -> Result<bool, Error> {
+    /// Reads the names of the next level and whom its people invited, unless it is the last that is shown. Returns whether
+    /// there was anybody. Rounds: 1.
+    async fn read_level(&mut self, visit: &mut Visit, is_last: bool) -> Result<bool, Error> {
         let level = self.read..self.people.len();
-        self.levels += 1;
-        let is_last = self.levels == TREE_LEVELS;
         let ids: Vec<UserId> =
             self.people.get(level.clone()).unwrap_or_default().iter().map(|it| it.branch.id).collect();
         if ids.is_empty() {
             return Ok(false);
         }
-        let shown = if is_last { 0 } else { TREE_BRANCHES };
         let invited = |id: &UserId| {
             let list = keys::invites_by(*id);
-            let below = (shown > 0).then(|| read::sorted_range(&list, Order::Ascending, 0, shown));
+            let below = (!is_last).then(|| read::sorted_range(&list, Order::Ascending, 0, TREE_BRANCHES));
             (read::sorted_count(&list), below).or_absent().map(|(count, below)| (list, count, below))
         };
         let invited = ids.iter().map(invited).collect::<Vec<_>>();

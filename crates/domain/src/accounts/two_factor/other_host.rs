@@ -1,7 +1,6 @@
 //! The owners of passkeys when the site moves to another host. A passkey belongs to a host: none that was made
 //! for the old one works at the new one.
 
-use crate::accounts::harden::count_accounts;
 use crate::accounts::outbox;
 use crate::accounts::users::{User, account_chunks};
 use crate::audit::{AUDIT, COMMAND_LINE};
@@ -38,9 +37,8 @@ pub async fn visit_owners(
     told: Option<(&HostMove, Timestamp)>,
     report: impl Fn(PasskeyOwners),
 ) -> Result<PasskeyOwners, Error> {
-    let last = count_accounts(site).await?;
     let mut found = PasskeyOwners::default();
-    for ids in account_chunks(last, STAFF_CHUNK) {
+    for ids in account_chunks(site, STAFF_CHUNK).await? {
         found.checked = *ids.end();
         visit_some(site, told, (&mut found, ids)).await?;
         report(found);

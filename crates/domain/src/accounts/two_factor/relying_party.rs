@@ -16,6 +16,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::fmt::Display;
 use std::time::Duration;
 use url::{Host, Url};
 use webauthn_rs::prelude::{
@@ -62,7 +63,7 @@ impl RelyingParty {
             Some(_) => UserVerificationPolicy::Preferred,
             None => UserVerificationPolicy::Required,
         };
-        json(&options)
+        serde_json::to_string(&options).map_err(internal)
     }
 
     /// Checks a use of a passkey, in which the person must show that it is them, with a PIN or a finger, or may. Returns the
@@ -113,7 +114,7 @@ impl RelyingParty {
             user_verification: UserVerificationPolicy::Preferred,
             ..AuthenticatorSelectionCriteria::default()
         });
-        json(&options)
+        serde_json::to_string(&options).map_err(internal)
     }
 
     /// Checks a new passkey of a user.
@@ -185,7 +186,6 @@ fn with_challenge<T: Serialize + DeserializeOwned>(
     part: &str,
     (challenge, verification): (&[u8], UserVerificationPolicy),
 ) -> Result<T, Error> {
-    let internal = |error: serde_json::Error| Error::Internal(error.to_string());
     let mut state = serde_json::to_value(state).map_err(internal)?;
     let Some(Value::Object(fields)) = state.pointer_mut(part) else {
         return Err(Error::Internal(format!("the state of a ceremony has no {part}")));
@@ -195,17 +195,13 @@ fn with_challenge<T: Serialize + DeserializeOwned>(
     serde_json::from_value(state).map_err(internal)
 }
 
-fn json(value: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))
-}
-
 /// A failure that the browser or the authenticator has caused. The reason holds no secret.
 fn refused(error: &WebauthnError) -> Error {
     tracing::debug!(%error, "passkey refused");
     Refusal::PasskeyRefused.into()
 }
 
-fn internal(error: WebauthnError) -> Error {
+fn internal(error: impl Display) -> Error {
     Error::Internal(error.to_string())
 }
 

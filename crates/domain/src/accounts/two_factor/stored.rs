@@ -171,7 +171,7 @@ impl Change<'_> {
     pub(crate) fn tell(&mut self, at: (&Site, Timestamp), notice: Notice) {
         let user = self.owner.user;
         let to = user.notice_address().unwrap_or_default();
-        outbox::write_notices(&mut self.batch, at, user.id, &[(notice, to)]);
+        outbox::write_notices(&mut self.batch, at, (user.id, to), &[notice]);
     }
 
     /// More checks and writes.
