@@ -13,7 +13,7 @@ use crate::identity::{Identity, LINKS, LOGO, stored_picture};
 use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
 use crate::values::{Action, Logo, SitePart, SiteReaders, Timestamp, UserId};
-use crate::{Decision, Error, Site, fields, identity, keys};
+use crate::{Decision, Result, Site, fields, identity, keys};
 use tidings_keyspace::{Batch, read};
 use tidings_language::t;
 
@@ -32,7 +32,7 @@ pub async fn change_identity(
     now: Timestamp,
     viewer: &User,
     (changed, log): (&Identity, LogSiteChange),
-) -> Result<(), Error> {
+) -> Result<()> {
     viewer.require_admin()?;
     let links = (!changed.links.is_empty()).then(|| stored_links(&changed.links));
     let editable = SITE_SETTINGS.iter().filter(|setting| given_by(&site.rules, setting.field).is_none());
@@ -73,7 +73,7 @@ pub async fn change_identity(
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
-pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Result<(), Error> {
+pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Result<()> {
     viewer.require_admin()?;
     let mut batch = Batch::new();
     match logo {
@@ -104,7 +104,7 @@ pub struct FirstSteps {
 }
 
 /// Reads the first steps that the site has taken so far. Rounds: 1.
-pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
+pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps> {
     let [news, users] = [keys::NEWS_COUNT, keys::USERS_COUNT].map(fields::counter);
     let (news, topics, users) = visit.fetch((news, read::sorted_count(keys::TOPICS), users)).await?;
     Ok(FirstSteps { has_stories: news > 0, has_topics: topics > 0, has_members: users > 1 })
@@ -113,7 +113,7 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Refusal;
+    use crate::{Error, Refusal};
     use crate::passwords::PasswordWorker;
     use crate::values::site_settings::{ACCENT, SiteTexts};
     use crate::values::{FooterLink, Rules};

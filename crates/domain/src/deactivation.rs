@@ -17,7 +17,7 @@ use crate::jobs::{self, Job, Jobs};
 use crate::timelines::versions;
 use crate::values::secrets::random_token;
 use crate::values::{Digest, Moment};
-use crate::{Decision, Error, Site, keys};
+use crate::{Decision, Result, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 
@@ -49,7 +49,7 @@ pub async fn deactivate(
     owner: Owner<'_>,
     password: &str,
     writings: Writings,
-) -> Result<(), Error> {
+) -> Result<()> {
     let user = owner.user;
     let stored = sessions::confirm_password((site, now.timestamp()), owner, password).await?;
     let (key, job, salt) = (keys::user(user.id), leave::job(user.id), random_token()?);

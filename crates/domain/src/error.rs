@@ -19,6 +19,9 @@ const CROWDED_SECONDS: u64 = 2;
 /// When an address may bring new voters on sites again, at the latest.
 const VOTERS_SECONDS: u64 = 86_400;
 
+/// The outcome of an action, or of a read.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Why an action did not happen. Nothing has been written then.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -17,10 +17,10 @@ use crate::values::{
     AccountRules, Announcement, FooterLink, LogoFile, Restriction, SavedReasons, TagOrigin, Timestamp,
     YoungHold,
 };
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Error, Result, Site, keys};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use tidings_keyspace::{Batch, Fetch, Hash, Store, Tracked, read};
 
 pub(crate) const LINKS: &str = "links";
@@ -72,11 +72,11 @@ process_state!(LastRead);
 
 impl LastRead {
     pub(crate) fn get(&self) -> Shared<Identity> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     pub(crate) fn set(&self, identity: &Shared<Identity>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = identity.clone();
+        *self.0.lock() = identity.clone();
     }
 }
 
@@ -147,7 +147,7 @@ impl Site {
 }
 
 /// The identity of the site as it is now. Rounds: 1; none once it is cached.
-pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Error> {
+pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>> {
     let (cache, view) = (site.caches.of::<Identities>(), View { store: &site.store, now, is_current: true });
     if let Some(identity) = cache.get(view, &()) {
         return Ok(identity);
@@ -158,14 +158,14 @@ pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Er
 }
 
 /// The settings that administrators have set, as a store has them. Rounds: 1.
-pub async fn stored_texts(store: &Store) -> Result<SiteTexts, Error> {
+pub async fn stored_texts(store: &Store) -> Result<SiteTexts> {
     let hash = store.fetch(read::hash(keys::SITE)).await?;
     Ok(SiteTexts::parse(|field| hash.get(field).unwrap_or_default()).0)
 }
 
 /// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the
 /// answer. Rounds: 1, or 2.
-pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) -> Result<TagOrigin, Error> {
+pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) -> Result<TagOrigin> {
     let tag = TagOrigin::new(host, now);
     let mut batch = Batch::new();
     batch.key_absent(keys::SITE_TAG);
@@ -181,7 +181,7 @@ pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) ->
 }
 
 /// The logo, if the name of its file is this. Rounds: 1.
-pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>, Error> {
+pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>> {
     let reads = (read::field(keys::SITE, LOGO), read::string(keys::SITE_LOGO));
     let (file, picture) = site.store.fetch(reads).await?;
     let file = fields::read::<LogoFile>(file.as_deref(), || keys::SITE.to_owned(), LOGO);

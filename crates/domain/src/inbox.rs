@@ -23,7 +23,7 @@ use crate::timelines::tweets::Tweet;
 use crate::values::{
     CommentAddress, MessageAddress, NewsId, StoredMessage, Timestamp, TweetId, UserId, size,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_keyspace::{Boxed, Fetch, read};
@@ -153,7 +153,7 @@ pub enum ReplyTarget {
 
 /// A part of a user's inbox. If something of it cannot be seen, older entries fill the page. Rounds: 3, and 2 for each
 /// of at most three refills.
-pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
+pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage> {
     let reader = Reader::of(visit, user);
     let (entries, reader) = visit.fetch((entries_of(user), reader)).await?;
     let newest = entries.first().map(|entry| entry.place.id);
@@ -206,7 +206,7 @@ fn seen_unread(visit: &Visit, viewer: &User) -> Boxed<'static, u64> {
 ///
 /// # Errors
 /// Those of the store.
-pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
+pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<()> {
     let mut hidden = HashSet::new();
     if !matches!(marking, Marking::One(_)) {
         let owner = InboxOwner::of(user);
@@ -223,21 +223,13 @@ pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(),
 
 /// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has
 /// no e-mail address. Rounds: 3.
-pub async fn to_mail(
-    visit: &mut Visit,
-    user: UserId,
-    entry: EntryId,
-) -> Result<Option<(User, InboxEntry)>, Error> {
+pub async fn to_mail(visit: &mut Visit, user: UserId, entry: EntryId) -> Result<Option<(User, InboxEntry)>> {
     let unread = read::score(keys::user_unread(user), entry.to_string());
     let reads = (User::by_id(user), unread, Reader::of(visit, user));
     let (account, unread, reader) = visit.fetch(reads).await?;
-    let Some(time) = unread else {
-        return Ok(None);
-    };
+    let Some(time) = unread else { return Ok(None) };
     let wants = |user: &User| user.gets_replies_by_mail();
-    let Some(account) = account.filter(wants) else {
-        return Ok(None);
-    };
+    let Some(account) = account.filter(wants) else { return Ok(None) };
     let entry = Entry { place: InboxCursor { time, id: entry }, read: false };
     let mut entries = with_subjects(visit, &reader, vec![entry]).await?;
     entries.retain(|entry| !matches!(entry.event, InboxEvent::Collapsed(_)));
@@ -245,11 +237,7 @@ pub async fn to_mail(
 }
 
 /// Entries with the texts and names of what they are about, as their owner sees them. Rounds: 2.
-async fn with_subjects(
-    visit: &mut Visit,
-    reader: &Reader,
-    entries: Vec<Entry>,
-) -> Result<Vec<InboxEntry>, Error> {
+async fn with_subjects(visit: &mut Visit, reader: &Reader, entries: Vec<Entry>) -> Result<Vec<InboxEntry>> {
     let (user, perspective) = (reader.id, Perspective { reader: Some(reader), shows_all: false });
     let owner = InboxOwner { id: user, name: reader.name.to_string() };
     let subject = |entry: &Entry| EntrySubject::of_entry(owner.clone(), perspective, entry.place.id);

@@ -274,22 +274,13 @@ mod tests {
     #[test]
     fn nothing_usable_verifies_nothing() {
         let valid = hash_password("x").unwrap();
-        let table = [
-            "",
-            "x",
-            "garbage",
-            "afe16dd135bfe62436b0954762592896644d692",
-            "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
-            "$argon2id$",
-            "$argon2id$v=19$m=19456,t=2,p=1$",
-            "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA",
-            "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$c29tZXNhbHRzb21lc2FsdA",
-            "$argon2id$v=19$m=19456,t=4294967295,p=1$c29tZXNhbHRzb21lc2FsdA$c29tZXNhbHRzb21lc2FsdA",
-            "$pbkdf2-sha256$i=1000,l=32$c29tZXNhbHQ$c29tZXNhbHRzb21lc2FsdA",
-            "$2b$12$abcdefghijklmnopqrstuv",
-            &valid[..valid.len() - 1],
-        ];
-        for hash in table {
+        let unusable = "|x|garbage|afe16dd135bfe62436b0954762592896644d692|\
+            zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz|$argon2id$|$argon2id$v=19$m=19456,t=2,p=1$|\
+            $argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA|\
+            $argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$c29tZXNhbHRzb21lc2FsdA|\
+            $argon2id$v=19$m=19456,t=4294967295,p=1$c29tZXNhbHRzb21lc2FsdA$c29tZXNhbHRzb21lc2FsdA|\
+            $pbkdf2-sha256$i=1000,l=32$c29tZXNhbHQ$c29tZXNhbHRzb21lc2FsdA|$2b$12$abcdefghijklmnopqrstuv";
+        for hash in unusable.split('|').chain([&valid[..valid.len() - 1]]) {
             for salt in [None, Some(""), Some("salt")] {
                 assert_eq!(verify_password(&stored(hash, salt), "", "x"), Verification::Wrong, "{hash:?}");
                 assert_eq!(verify_password(&stored(hash, salt), "", ""), Verification::Wrong, "{hash:?}");

@@ -11,7 +11,7 @@ use crate::post_rules::CheckedPost;
 use crate::values::email;
 use crate::values::text_forms::never_logged;
 use crate::values::{About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Site, keys};
+use crate::{Applied, Error, Refusal, Result, Site, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 
@@ -85,7 +85,7 @@ pub async fn update_profile(
     now: Timestamp,
     owner: Owner<'_>,
     change: &ProfileChange,
-) -> Result<Option<Session>, Error> {
+) -> Result<Option<Session>> {
     let user = owner.user;
     if change.is_seen_by_others(user) {
         user.demand_may_post(now)?;
@@ -185,7 +185,7 @@ pub(crate) async fn confirm_current_password(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     typed: &CurrentPassword,
-) -> Result<String, Error> {
+) -> Result<String> {
     let typed = typed.0.as_deref().filter(|typed| !typed.is_empty());
     if typed.is_none() && owner.user.has_password {
         return Err(Refusal::CurrentPasswordNeeded.into());
@@ -201,12 +201,7 @@ pub(crate) async fn confirm_current_password(
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], a password that is too short for the user's role, or the store's.
-pub async fn set_password(
-    site: &Site,
-    now: Timestamp,
-    id: UserId,
-    password: &NewPassword,
-) -> Result<(), Error> {
+pub async fn set_password(site: &Site, now: Timestamp, id: UserId, password: &NewPassword) -> Result<()> {
     roles::demand_password((site, now), id, password).await?;
     let hash = site.passwords.hash_for(HashingSource::Operator, password).await?;
     let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };

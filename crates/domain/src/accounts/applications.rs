@@ -17,7 +17,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::hooks::{self, Event};
 use crate::values::secrets::random_token;
 use crate::values::{Thing, Timestamp, UserId};
-use crate::{Error, Refusal, Site, fields, keys, review};
+use crate::{Refusal, Result, Site, fields, keys, review};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.
@@ -95,7 +95,7 @@ pub(crate) fn admit_login(user: &Hash) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// [`Refusal::NoSuchApplication`], or the store's.
-pub async fn application(site: &Site, username: &str) -> Result<Application, Error> {
+pub async fn application(site: &Site, username: &str) -> Result<Application> {
     let user_id = site.store.fetch(people::holder(username)).await?.ok_or(Refusal::NoSuchApplication)?;
     let read = [TEXT, APPLIED, PENDING, REJECTED, DEACTIVATED, "username", "email"];
     let [text, applied, pending, rejected, deactivated, username, email] =
@@ -116,11 +116,7 @@ pub async fn application(site: &Site, username: &str) -> Result<Application, Err
 ///
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if none of this name waits, or the store's.
-pub(crate) async fn write_approval(
-    site: &Site,
-    batch: &mut Batch,
-    username: &str,
-) -> Result<Application, Error> {
+pub(crate) async fn write_approval(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = waiting(site, batch, username).await?;
     batch.delete_field(keys::user(application.user_id), DEACTIVATED);
     hooks::write(batch, &Event::Signup(application.user_id));
@@ -137,7 +133,7 @@ pub(crate) async fn write_rejection(
     batch: &mut Batch,
     now: Timestamp,
     (username, reason): (&str, &str),
-) -> Result<Application, Error> {
+) -> Result<Application> {
     let application = waiting(site, batch, username).await?;
     let fields = [(REJECTED, now.to_string()), (REASON, reason.to_owned())];
     batch.set_fields(keys::user(application.user_id), fields);
@@ -150,11 +146,7 @@ pub(crate) async fn write_rejection(
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if no application of this name was answered, such as after
 /// somebody else has taken the name; or the store's.
-pub(crate) async fn write_reopening(
-    site: &Site,
-    batch: &mut Batch,
-    username: &str,
-) -> Result<Application, Error> {
+pub(crate) async fn write_reopening(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = application(site, username).await?;
     if application.is_pending {
         return Err(Refusal::NoSuchApplication.into());
@@ -173,7 +165,7 @@ pub(crate) async fn write_reopening(
 }
 
 /// The application of a name that waits. Adds to the batch that it no longer does.
-async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Application, Error> {
+async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = application(site, username).await?;
     if !application.is_pending {
         return Err(Refusal::NoSuchApplication.into());
@@ -208,7 +200,7 @@ impl NameHolders {
         site: &Site,
         username: &str,
         [by_name, by_look]: [Option<String>; 2],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let ids = [&by_name, &by_look].map(|id| id.as_ref().and_then(|id| id.parse::<UserId>().ok()));
         let mut holders: Vec<UserId> = ids.into_iter().flatten().collect();
         holders.dedup();

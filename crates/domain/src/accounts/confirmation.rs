@@ -19,7 +19,7 @@ use crate::rates::counted::Limited;
 use crate::report::Advance;
 use crate::values::secrets::random_token;
 use crate::values::{CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -143,7 +143,7 @@ fn write_address(batch: &mut Batch, user_id: UserId, email: &str, confirmed: &st
 
 /// Takes the address of an account as confirmed, because the OpenID provider has verified the same one. Rounds: 1, and 1
 /// more if it was not.
-pub(crate) async fn take_verified(site: &Site, user_id: UserId, verified: &Email) -> Result<(), Error> {
+pub(crate) async fn take_verified(site: &Site, user_id: UserId, verified: &Email) -> Result<()> {
     let Some(user) = site.store.fetch(User::by_id(user_id)).await? else { return Ok(()) };
     let is_new = user.unconfirmed || user.confirmed_email != user.email;
     if user.email != verified.as_str() || !user.new_email.is_empty() || !is_new {
@@ -175,7 +175,7 @@ pub struct ConfirmationMail {
 ///
 /// # Errors
 /// [`Refusal::TooManyConfirmations`] after five in a day, or the store's.
-pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
+pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>> {
     if account(site, user_id).await?.is_none_or(|user| user.unconfirmed_email().is_none()) {
         return Ok(None);
     }
@@ -186,7 +186,7 @@ pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<Confirmati
 }
 
 /// The same for a mail that is counted already. Rounds: 2.
-pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
+pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>> {
     let Some(user) = account(site, user_id).await? else { return Ok(None) };
     let Some(email) = user.unconfirmed_email().map(str::to_owned) else { return Ok(None) };
     let token = random_token()?;
@@ -213,7 +213,7 @@ pub struct ConfirmationLink {
 /// # Errors
 /// [`Refusal::ConfirmationInvalid`] for a link that is unknown, expired, or for an address that
 /// the account no longer has; or the store's.
-pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Error> {
+pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink> {
     let link = site.store.fetch(read::string(keys::email_confirmation(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ConfirmationInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ConfirmationInvalid)?;
@@ -235,7 +235,7 @@ pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Er
 ///
 /// # Errors
 /// As [`check_link`].
-pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<ConfirmationLink, Error> {
+pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<ConfirmationLink> {
     let link = check_link(site, token).await?;
     if link.is_confirmed {
         return Ok(link);
@@ -258,7 +258,7 @@ pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<Confirm
 
 /// Counts the addresses as confirmed that get mails which their owners have switched on, for a store
 /// of an earlier version. `advance` hears how far it is. Rounds: 1, and 2 for each 500 accounts.
-pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()> {
     let count = count_accounts(site).await?;
     for users in account_chunks(site, STAFF_CHUNK).await? {
         let last = *users.end();
@@ -268,7 +268,7 @@ pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -
     Ok(())
 }
 
-async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<(), Error> {
+async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<()> {
     let ids = users.map(UserId);
     let fields = |id| read::fields(keys::user(id), ["email", "mail_replies", "digest", UNCONFIRMED]);
     let accounts = site.store.fetch(ids.clone().map(fields).collect::<Vec<_>>().or_absent()).await?;
@@ -288,7 +288,7 @@ async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> 
 }
 
 /// An account, also one whose application waits. Rounds: 1.
-async fn account(site: &Site, id: UserId) -> Result<Option<User>, Error> {
+async fn account(site: &Site, id: UserId) -> Result<Option<User>> {
     let hash = site.store.fetch(read::hash(keys::user(id))).await?;
     Ok(User::or_applicant(&hash))
 }

@@ -11,21 +11,19 @@ pub mod tree;
 
 use crate::accounts::people::People;
 use crate::accounts::trust;
-use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
+use crate::accounts::users::{INVITED_BY, Role, User};
 use crate::rates::counted::Limited;
 use crate::repeats::{self, KeptAnswer};
 use crate::values::{
-    Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, Restriction,
-    RestrictionKind, SignupMode, Timestamp, UserId,
+    Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, SignupMode,
+    Timestamp, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The field of a user that counts changes of their unused invitations.
 const VERSION: &str = "invitations_version";
-/// The field of a user that says that they are banned.
-const BANNED: &str = RestrictionKind::Ban.field();
 /// How long an invitation that nobody uses is valid.
 const LIFE: Duration = Duration::from_secs(INVITATION_SECONDS);
 
@@ -44,32 +42,18 @@ pub(crate) struct Invitation {
 impl Invitation {
     /// The invitation with a code; `None` if it is used, withdrawn or expired, or if who
     /// invites has left or is banned. Rounds: 2.
-    pub(crate) async fn find(
-        site: &Site,
-        now: Timestamp,
-        code: &InvitationCode,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) async fn find(site: &Site, now: Timestamp, code: &InvitationCode) -> Result<Option<Self>> {
         let key = keys::invitation(code);
         let by = site.store.fetch(read::field(&key, "user_id")).await?;
-        let Some(by) = fields::read::<UserId>(by.as_deref(), || key, "user_id") else {
-            return Ok(None);
-        };
-        let [username, ctime, invited_by, deactivated, banned] = site
-            .store
-            .fetch(read::fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED, BANNED]))
-            .await?;
-        let since = fields::read(ctime.as_deref(), || keys::user(by), "ctime").unwrap_or(0);
-        let ban: Option<Restriction> = fields::read(banned.as_deref(), || keys::user(by), BANNED);
-        let is_out = deactivated.is_some() || ban.is_some_and(|ban| ban.is_in_force(now));
-        let inviter = username.filter(|_| !is_out);
-        let invitation = |inviter| Self {
+        let Some(by) = fields::read::<UserId>(by.as_deref(), || key, "user_id") else { return Ok(None) };
+        let user = site.store.fetch(User::by_id(by)).await?.filter(|user| user.ban(now).is_none());
+        Ok(user.map(|user| Self {
             code: code.clone(),
             by,
-            inviter,
-            since: Timestamp(since),
-            is_branch: invited_by.is_some(),
-        };
-        Ok(inviter.map(invitation))
+            since: user.ctime,
+            is_branch: user.invited_by.is_some(),
+            inviter: user.username,
+        }))
     }
 
     /// The field of a user who has used it.
@@ -182,7 +166,7 @@ fn allowance(
 ///
 /// # Errors
 /// As [`invite`], [`Refusal::TooManyInvitationMails`], or the store's.
-pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), Error> {
+pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<()> {
     let (open, used) = site.store.fetch(invitations_of(user.id, now)).await?;
     allowance(site, now, user, (&open, used))?;
     if Limited::InvitationMails(user.id).count(site).await? {
@@ -213,7 +197,7 @@ pub async fn invite(
     now: Timestamp,
     user: &User,
     email: Option<&Email>,
-) -> Result<InvitationCode, Error> {
+) -> Result<InvitationCode> {
     let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
     site.act(&list, || async {
         let reads = (invitations_of(user.id, now), read::field(&key, VERSION));
@@ -237,10 +221,7 @@ pub async fn invite(
         batch.sorted_add(&list, code.expose(), now.as_score());
         batch.expire(&list, LIFE);
         let made = code.clone();
-        let account_there = batch.field_absent(&key, DEACTIVATED);
-        Decision::commit(batch, code)
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &made)
+        user.decide(batch, code, &made)
     })
     .await
 }
@@ -249,7 +230,7 @@ pub async fn invite(
 ///
 /// # Errors
 /// [`Refusal::NoSuchInvitation`], or the store's.
-pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result<(), Error> {
+pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result<()> {
     let list = keys::invites_open(user.id);
     let mut batch = Batch::new();
     batch.sorted_member_present(&list, code.expose());
@@ -261,7 +242,7 @@ pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result
 }
 
 /// Adds to a batch that the unused invitations of somebody who leaves are gone. Rounds: 1.
-pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<()> {
     let list = keys::invites_open(user);
     let open =
         site.store.fetch(read::sorted_range(&list, Order::Ascending, 0, 2 * MAX_OPEN_INVITATIONS)).await?;
@@ -286,7 +267,7 @@ pub struct OwnInvitations {
 }
 
 /// The invitations of a user. Rounds: 2.
-pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations, Error> {
+pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations> {
     let reads = (invitations_of(user.id, now), listed_invited(user.id));
     let ((open, used), invited) = site.store.fetch(reads).await?;
     let allowance = allowance(site, now, user, (&open, used));
@@ -302,7 +283,7 @@ pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result
 }
 
 /// The people whom a user invited, the newest first; at most 200. Rounds: 2.
-pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error> {
+pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>> {
     let invited = site.store.fetch(listed_invited(user)).await?;
     let names = site.store.fetch(People::of(invited.iter().map(|(id, _)| *id))).await?;
     Ok(with_names(invited, names))

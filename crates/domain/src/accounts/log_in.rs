@@ -15,9 +15,9 @@ use crate::accounts::users::{Role, User, id_of};
 use crate::accounts::{roles, sessions};
 use crate::audit::AUDIT;
 use crate::values::signing::is_recent;
+use crate::values::text_forms::never_logged;
 use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, counts, keys};
-use std::fmt::{self, Debug, Formatter};
+use crate::{Decision, Error, Refusal, Result, Site, counts, keys};
 use std::net::IpAddr;
 use subtle::ConstantTimeEq;
 use tidings_keyspace::{Hash, read};
@@ -68,11 +68,7 @@ pub struct SecondStep {
     user_id: UserId,
 }
 
-impl Debug for SecondStep {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SecondStep").field("user_id", &self.user_id).finish_non_exhaustive()
-    }
-}
+never_logged!(SecondStep);
 
 /// The user who comes in, with the proof of the second factor.
 pub(crate) struct LoginGrant {
@@ -100,12 +96,7 @@ pub(crate) enum Entered {
 /// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
 /// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
 /// password; [`Refusal::WrongCode`]; or the store's.
-pub async fn log_in(
-    site: &Site,
-    now: Timestamp,
-    typed: &Credentials<'_>,
-    device: &Device,
-) -> Result<LogIn, Error> {
+pub async fn log_in(site: &Site, now: Timestamp, typed: &Credentials<'_>, device: &Device) -> Result<LogIn> {
     demand_passwords(site)?;
     open(site, now, device, || async {
         let Credentials { username, password, code } = *typed;
@@ -134,13 +125,11 @@ async fn prove(
     user: &Hash,
     attempt: &Attempt<'_>,
     code: Option<&str>,
-) -> Result<Option<Proof>, Error> {
+) -> Result<Option<Proof>> {
     if !SecondFactors::read(user.get(TWO_FACTOR)).any() {
         return Ok(Some(Proof::NotNeeded));
     }
-    let Some(code) = code.filter(|code| !code.is_empty()) else {
-        return Ok(None);
-    };
+    let Some(code) = code.filter(|code| !code.is_empty()) else { return Ok(None) };
     let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
     second_step::check((site, now), user_id, attempt, Answer::Code(code)).await.map(Some)
 }
@@ -161,7 +150,7 @@ pub(crate) async fn identify(
     (site, now): (&Site, Timestamp),
     typed: &Credentials<'_>,
     address: IpAddr,
-) -> Result<Identified, Error> {
+) -> Result<Identified> {
     let Credentials { username, password, code } = *typed;
     if let Ok(login) = ProviderLogin::open(site, now, password).await {
         return identify_by_provider(site, username, login).await;
@@ -174,11 +163,7 @@ pub(crate) async fn identify(
 }
 
 /// The same for somebody whom the provider knows, with a ticket instead of a password.
-async fn identify_by_provider(
-    site: &Site,
-    username: &str,
-    login: ProviderLogin,
-) -> Result<Identified, Error> {
+async fn identify_by_provider(site: &Site, username: &str, login: ProviderLogin) -> Result<Identified> {
     let id = single_sign_on::connected(site, &login.identity).await?.ok_or(Refusal::WrongCredentials)?;
     let user = site.store.fetch(User::by_id(id)).await?;
     let user = user.filter(|user| user.username.eq_ignore_ascii_case(username));
@@ -196,7 +181,7 @@ pub async fn finish(
     ticket: &str,
     answer: Answer<'_>,
     device: &Device,
-) -> Result<Session, Error> {
+) -> Result<Session> {
     // Codes of one address are checked one after the other, as passwords are.
     let _turn = login::turn(site, device.address).await?;
     let opened = open(site, now, device, || async {
@@ -214,12 +199,7 @@ pub async fn finish(
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`], or the store's.
-pub async fn second_step(
-    site: &Site,
-    now: Timestamp,
-    ticket: &str,
-    address: IpAddr,
-) -> Result<SecondStep, Error> {
+pub async fn second_step(site: &Site, now: Timestamp, ticket: &str, address: IpAddr) -> Result<SecondStep> {
     let (user, user_id) = read_ticket((site, now), ticket, address).await?;
     let factors = SecondFactors::read(user.get(TWO_FACTOR));
     Ok(SecondStep { ticket: ticket.to_owned(), factors, username: name_of(&user), user_id })
@@ -232,7 +212,7 @@ pub async fn passkey_options(
     now: Timestamp,
     step: &SecondStep,
     party: &RelyingParty,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>> {
     if !step.factors.passkeys {
         return Ok(None);
     }
@@ -246,9 +226,9 @@ pub(crate) async fn open<A>(
     now: Timestamp,
     device: &Device,
     enter: impl Fn() -> A,
-) -> Result<LogIn, Error>
+) -> Result<LogIn>
 where
-    A: Future<Output = Result<Entered, Error>>,
+    A: Future<Output = Result<Entered>>,
 {
     // A conflict means that the account has changed meanwhile, for example by another
     // first login of an imported user.
@@ -289,12 +269,7 @@ fn name_of(user: &Hash) -> String {
 
 impl SecondStep {
     /// The second step of a login to an account with a second factor.
-    pub(crate) async fn new(
-        site: &Site,
-        now: Timestamp,
-        user: &Hash,
-        address: IpAddr,
-    ) -> Result<Self, Error> {
+    pub(crate) async fn new(site: &Site, now: Timestamp, user: &Hash, address: IpAddr) -> Result<Self> {
         let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
         let signature = sign(site, (user_id, now), (address, user)).await?;
         let factors = SecondFactors::read(user.get(TWO_FACTOR));
@@ -309,7 +284,7 @@ async fn sign(
     site: &Site,
     (user_id, made): (UserId, Timestamp),
     (address, user): (IpAddr, &Hash),
-) -> Result<[u8; 32], Error> {
+) -> Result<[u8; 32]> {
     let texts = [user_id.to_string(), made.to_string(), address.to_string()];
     let password = user.get("password").unwrap_or_default();
     let [user_id, made, address] = texts.each_ref().map(String::as_bytes);
@@ -322,7 +297,7 @@ async fn read_ticket(
     (site, now): (&Site, Timestamp),
     ticket: &str,
     address: IpAddr,
-) -> Result<(Hash, UserId), Error> {
+) -> Result<(Hash, UserId)> {
     let expired = || Error::from(Refusal::LoginExpired);
     let mut parts = ticket.splitn(3, '.');
     let mut part = || parts.next().unwrap_or_default();

@@ -19,7 +19,7 @@ use crate::values::{
     LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, RatedAction, Timestamp, TypedName,
     UserId,
 };
-use crate::{Decision, Error, Refusal, Site, audit, fields, keys, rates};
+use crate::{Decision, Error, Refusal, Result, Site, audit, fields, keys, rates};
 use parking_lot::Mutex;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Verified {
     ///
     /// # Errors
     /// [`Error::Busy`] when too many passwords are being checked.
-    pub(crate) async fn new_hash(&self, site: &Site, password: &str) -> Result<Option<String>, Error> {
+    pub(crate) async fn new_hash(&self, site: &Site, password: &str) -> Result<Option<String>> {
         match self.verification {
             Verification::RightButOld => {
                 let password = self.stored.counting(password).to_owned();
@@ -81,7 +81,7 @@ impl Verified {
 /// [`Refusal::TooManyFailedLogins`], even for the right password; [`Refusal::TooManyAtOnce`]
 /// when too many logins from this address wait; [`Error::Busy`] when too many of all do; or
 /// the store's.
-pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified, Error> {
+pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified> {
     let turn = site.passwords.turn(HashingSource::Address(attempt.address)).await?;
     let counters = counters_of(site, attempt).await?;
     let (user, is_suspect) = find_unless_slowed_down(site, attempt, &counters).await?;
@@ -94,7 +94,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
         password: attempt.password.to_owned(),
         is_suspect,
     };
-    let checked: Result<(Verification, bool), Error> = tokio::spawn(async move {
+    let checked: Result<(Verification, bool)> = tokio::spawn(async move {
         let verification = passwords.verify(held, comparison).await?;
         let is_attack = verification == Verification::Wrong && failure.count().await?;
         Ok((verification, is_attack))
@@ -121,7 +121,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
 ///
 /// # Errors
 /// [`Refusal::TooManyAtOnce`] when too many of the address wait.
-pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Error> {
+pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>> {
     Ok(site.passwords.turn(HashingSource::Address(address)).await?)
 }
 
@@ -130,7 +130,7 @@ pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Erro
 ///
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
-pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
+pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) -> Result<()> {
     let counters = counters_of(site, attempt).await?;
     if counters.is_empty() {
         return Ok(());
@@ -141,11 +141,7 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
 
 /// Counts a failed second step of a login to an account, or a failed login to nobody's account, even if
 /// the client does not wait for the answer.
-pub(crate) async fn count_failure(
-    site: &Site,
-    user_id: Option<UserId>,
-    attempt: &Attempt<'_>,
-) -> Result<(), Error> {
+pub(crate) async fn count_failure(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_>) -> Result<()> {
     let failure = Failure::new(site, user_id, attempt, counters_of(site, attempt).await?);
     let counting = tokio::spawn(async move { failure.count().await });
     if counting.await.map_err(|error| Error::Internal(error.to_string()))??
@@ -170,7 +166,7 @@ fn report_attack(site: &Site, id: UserId) {
 ///
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
-pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error> {
+pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<()> {
     let limit = Limited::WrongCodes(user_id).limit(&site.rules);
     act_on(&site.store, COUNTING_ATTEMPTS, || async {
         let counted = site.store.fetch(limit.clone().counted()).await?;
@@ -183,7 +179,7 @@ pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error
 }
 
 /// Refuses an attempt while one of its counters says so.
-fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Result<(), Error> {
+fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Result<()> {
     let Some(longest) =
         counted.iter().max_by_key(|counted| counted.wait()).filter(|longest| longest.is_reached())
     else {
@@ -211,7 +207,7 @@ impl Site {
 
 /// The owner of an account that many addresses have tried, to be told by mail; `None` without
 /// an e-mail address. Rounds: 1.
-pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
+pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>> {
     let user = site.store.fetch(User::by_id(id)).await?;
     Ok(user.filter(|user| user.notice_address().is_some()))
 }
@@ -227,7 +223,7 @@ pub(crate) fn stored_password(user: &Hash) -> StoredPassword {
 /// The counters of an attempt; none if failed logins are not limited. A text that cannot be a
 /// username counts for the address only. No key has the name itself. Rounds: none, except once for
 /// each server.
-async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Limit>, Error> {
+async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Limit>> {
     let (rates, address) = (&site.rules.rates, attempt.address);
     let mut counters = Vec::new();
     if rates.failed_login_per_address.is_off() {
@@ -267,7 +263,7 @@ async fn find_unless_slowed_down(
     site: &Site,
     attempt: &Attempt<'_>,
     counters: &[Limit],
-) -> Result<(Option<Hash>, bool), Error> {
+) -> Result<(Option<Hash>, bool)> {
     let names = [attempt.username, attempt.username.trim_ascii()].map(keys::username_to_id);
     let counted: Vec<_> = counters.iter().cloned().map(Limit::counted).collect();
     let ([typed, trimmed], counted) = site.store.fetch((names.clone().map(read::string), counted)).await?;
@@ -315,14 +311,14 @@ impl Failure {
 
     /// Counts the failed login. Returns whether it is the one that makes its account one
     /// that many addresses try.
-    async fn count(&self) -> Result<bool, Error> {
+    async fn count(&self) -> Result<bool> {
         if self.counters.is_empty() {
             return Ok(false);
         }
         act_on(&self.store, COUNTING_ATTEMPTS, || self.decide()).await
     }
 
-    async fn decide(&self) -> Result<Decision<bool>, Error> {
+    async fn decide(&self) -> Result<Decision<bool>> {
         let addresses_key = keys::failed_login_addresses(self.user_id.unwrap_or(UserId(1)));
         let reads = (
             self.counters.iter().cloned().map(Limit::counted).collect::<Vec<_>>(),

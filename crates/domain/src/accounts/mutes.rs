@@ -11,7 +11,7 @@ use crate::accounts::visit::Visit;
 use crate::values::{
     Hostname, MAX_MUTED_TOPICS, MAX_MUTES, Moment, MuteKind, MutedWord, RatedAction, Timestamp, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::fmt::Display;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -57,7 +57,7 @@ pub enum Mutable {
 
 impl Mutable {
     /// Its field in the hash of mutes. Rounds: 2 for a person, none for others.
-    async fn field(&self, site: &Site, user: UserId) -> Result<String, Error> {
+    async fn field(&self, site: &Site, user: UserId) -> Result<String> {
         Ok(match self {
             Self::User(name) => {
                 let person = user_named(site, name).await?;
@@ -77,7 +77,7 @@ impl Mutable {
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::MutingOneself`], [`Refusal::TooManyMutes`],
 /// [`Refusal::SessionEnded`], [`Refusal::TooManyRequests`], or the store's.
-pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<(), Error> {
+pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let key = keys::user_mutes(user.id);
     let field = what.field(site, user.id).await?;
@@ -102,7 +102,7 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::MutingOneself`], [`Refusal::TooManyRequests`], or the
 /// store's.
-pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<(), Error> {
+pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let field = what.field(site, user.id).await?;
     let mut batch = Batch::new();
@@ -140,10 +140,7 @@ pub struct Avoided {
 }
 
 /// The sites, and the words and phrases, that a user has muted. Rounds: 1.
-pub async fn muted_sites_and_words(
-    visit: &mut Visit,
-    user: UserId,
-) -> Result<(Vec<String>, Vec<String>), Error> {
+pub async fn muted_sites_and_words(visit: &mut Visit, user: UserId) -> Result<(Vec<String>, Vec<String>)> {
     let mutes = visit.fetch(read::hash(keys::user_mutes(user)).or_absent()).await?;
     let of_kind = |wanted: MuteKind| {
         let known = mutes.0.iter().filter_map(|(field, _)| read_mute(field));
@@ -154,7 +151,7 @@ pub async fn muted_sites_and_words(
 
 /// All that a user has muted and blocked, the latest first. Accounts that were deactivated
 /// since are left out. Rounds: 2.
-pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> {
+pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided> {
     let (mutes_key, blocks_key) = (keys::user_mutes(user), keys::user_blocks(user));
     let topics = read::sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
     let reads = (read::hash(&mutes_key), read::hash(&blocks_key), topics);

@@ -12,7 +12,7 @@ use crate::passwords::lacks_salt;
 use crate::report::Advance;
 use crate::values::secrets::random_token;
 use crate::values::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION, FullName, UserId, lookalikes};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::collections::{BTreeMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -24,9 +24,10 @@ const FOLDING_OVERLAP: u64 = 16;
 /// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
 /// Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is
 /// nothing to do; else 3 and a commit for each chunk.
-pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
+pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool> {
     for _ in 0..chunks {
-        if let Folded { all: true, .. } = fold_chunk(site).await? {
+        let Folded { last, count } = fold_chunk(site).await?;
+        if last == count {
             return Ok(true);
         }
     }
@@ -34,11 +35,11 @@ pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
 }
 
 /// The same for all accounts, saying after each chunk how far it is.
-pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<()> {
     loop {
-        let Folded { last, count, all } = fold_chunk(site).await?;
+        let Folded { last, count } = fold_chunk(site).await?;
         advance(last, count);
-        if all {
+        if last == count {
             return Ok(());
         }
     }
@@ -50,36 +51,34 @@ struct Folded {
     last: u64,
     /// The number of accounts.
     count: u64,
-    /// Whether that is all.
-    all: bool,
 }
 
 /// Folds the next chunk.
-async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
+async fn fold_chunk(site: &Site) -> Result<Folded> {
     site.act(keys::USERNAMES_FOLDED, || async {
         let reads = (read::string(keys::USERNAMES_FOLDED), fields::counter(keys::USERS_COUNT));
         let (folded, count) = site.store.fetch(reads).await?;
         let from: u64 =
             fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned()).unwrap_or(0);
         if count == 0 {
-            return Ok(Decision::Done(Folded { last: 0, count, all: true }));
+            return Ok(Decision::Done(Folded { last: 0, count }));
         }
         let last = count.min(from + FOLDING_CHUNK);
         let first = from.saturating_sub(FOLDING_OVERLAP) + 1;
         let mut batch = complete(site, first, last).await?;
         if from >= count && batch.writes().is_empty() {
-            return Ok(Decision::Done(Folded { last, count, all: true }));
+            return Ok(Decision::Done(Folded { last, count }));
         }
         batch.string_unchanged(keys::USERNAMES_FOLDED, folded);
         batch.set(keys::USERNAMES_FOLDED, last.max(from).to_string());
-        Ok(Decision::commit(batch, Folded { last, count, all: last == count }))
+        Ok(Decision::commit(batch, Folded { last, count }))
     })
     .await
 }
 
 /// A batch that adds what the accounts with these ids lack: entries in the index of names, and fields. Lamer News, which
 /// may run on the same Redis, cannot show a user without a name, nor refuse a login without a salt.
-async fn complete(site: &Site, first: u64, last: u64) -> Result<Batch, Error> {
+async fn complete(site: &Site, first: u64, last: u64) -> Result<Batch> {
     const FIELDS: [&str; 4] = ["username", DEACTIVATED, "password", "salt"];
     let ids = (first..=last).map(UserId);
     let users: Vec<_> = ids.clone().map(|id| read::fields(keys::user(id), FIELDS)).collect();
@@ -115,7 +114,7 @@ async fn complete(site: &Site, first: u64, last: u64) -> Result<Batch, Error> {
 /// deactivated accounts. Of names that look alike only now, both stay, and the older account gets
 /// the entry. The earlier entries stay too, so that the earlier version could still use them; nothing
 /// here reads them.
-pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         let stale = keys.into_iter().filter_map(|key| {
@@ -131,7 +130,7 @@ pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), E
 }
 
 /// [`fold_anew`] of some entries: each with its earlier key and the new one. Rounds: 1.
-async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decision<()>, Error> {
+async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decision<()>> {
     let reads: Vec<_> = stale.iter().map(|(key, anew)| [read::string(key), read::string(anew)]).collect();
     let stored = site.store.fetch(reads).await?;
     let number = |text: Option<&String>| text.and_then(|text| text.parse::<UserId>().ok());
@@ -157,7 +156,7 @@ async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decis
 ///
 /// # Errors
 /// [`Refusal::FullNameConfusable`], [`Refusal::FullNameReserved`], or the store's.
-pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullName) -> Result<(), Error> {
+pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullName) -> Result<()> {
     let candidates = lookalikes::usernames_that_look_like(fullname.as_str());
     if candidates.is_empty() {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::users::{Role, User};
 use crate::cache::{MEBIBYTE, Shared, View};
 use crate::values::{BanScope, OriginBan, OriginBanId, OriginKind, Timestamp};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::net::{IpAddr, Ipv4Addr};
 use tidings_keyspace::{Batch, Fetch, Reads, read};
 
@@ -21,7 +21,7 @@ crate::cache_kind! {
 }
 
 /// The bans of the site, also those that have ended. Rounds: 1; none once they are cached.
-pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>, Error> {
+pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>> {
     let cache = site.caches.of::<Banned>();
     let view = View { store: &site.store, now, is_current: true };
     if let Some(bans) = cache.get(view, &()) {
@@ -51,7 +51,7 @@ pub(crate) async fn demand_may_sign_up(
     site: &Site,
     now: Timestamp,
     (address, email): (IpAddr, &str),
-) -> Result<(), Error> {
+) -> Result<()> {
     demand(site, now, BanScope::Signup, (Some(address), email)).await
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn demand_may_have_email(
     now: Timestamp,
     user: &User,
     email: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     if user.role() > Role::Member {
         return Ok(());
     }
@@ -77,7 +77,7 @@ pub(crate) async fn demand_may_have_email(
 ///
 /// # Errors
 /// [`Refusal::OriginBanned`], or the store's.
-pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<'_>) -> Result<(), Error> {
+pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<'_>) -> Result<()> {
     if author.user.role() > Role::Member {
         return Ok(());
     }
@@ -89,7 +89,7 @@ async fn demand(
     now: Timestamp,
     scope: BanScope,
     (address, email): (Option<IpAddr>, &str),
-) -> Result<(), Error> {
+) -> Result<()> {
     let bans = of_site(site, now).await?;
     let is_of = |ban: &OriginBan| match address {
         None if ban.origin.kind() == OriginKind::Network => false,

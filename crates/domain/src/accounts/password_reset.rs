@@ -12,7 +12,7 @@ use crate::accounts::{log_in, outbox, people, roles};
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
 use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys, rates};
+use crate::{Decision, Refusal, Result, Site, fields, keys, rates};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct ResetMail {
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`], or the store's.
-pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<(), Error> {
+pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<()> {
     rates::spend(site, now, RatedAction::Reset, address).await
 }
 
@@ -54,7 +54,7 @@ pub async fn request_reset(
     now: Timestamp,
     username: &str,
     email: &str,
-) -> Result<Option<ResetMail>, Error> {
+) -> Result<Option<ResetMail>> {
     log_in::demand_passwords(site)?;
     let id = site.store.fetch(people::holder(username)).await?;
     // An unknown user costs the same reads.
@@ -89,7 +89,7 @@ pub async fn request_reset(
 
 /// Withdraws a request whose mail could not be sent, so that the user may ask again at
 /// once.
-pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> {
+pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<()> {
     let key = keys::user(mail.user_id);
     let mut batch = Batch::new();
     batch.field_equals(&key, "pwd_reset", mail.requested.to_string());
@@ -104,7 +104,7 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> 
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
-pub async fn check_link(site: &Site, token: &str) -> Result<String, Error> {
+pub async fn check_link(site: &Site, token: &str) -> Result<String> {
     read_link(site, token).await.map(|account| account.username)
 }
 
@@ -118,13 +118,13 @@ struct LinkedAccount {
 
 /// The account that a link is for. Its password and its e-mail address have not changed since
 /// the link was made.
-async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount, Error> {
+async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount> {
     let link = site.store.fetch(read::string(keys::password_reset(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
-    let [password, email, version] = CREDENTIALS;
-    let [username, password, email, version] =
-        site.store.fetch(read::fields(keys::user(user_id), ["username", password, email, version])).await?;
+    let user = keys::user(user_id);
+    let reads = (read::field(&user, "username"), read::fields(&user, CREDENTIALS));
+    let (username, [password, email, version]) = site.store.fetch(reads).await?;
     if fingerprint([&password, &email, &version].map(|field| field.as_deref())) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }
@@ -149,7 +149,7 @@ pub async fn set_new_password(
     now: Timestamp,
     token: &str,
     password: &NewPassword,
-) -> Result<(), Error> {
+) -> Result<()> {
     let account = read_link(site, token).await?;
     roles::demand_password((site, now), account.user_id, password).await?;
     let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), password).await?;

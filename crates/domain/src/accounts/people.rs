@@ -4,7 +4,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{Restriction, RestrictionKind, Timestamp, UserId, size};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};
@@ -22,12 +22,12 @@ crate::cache_kind! {
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
-pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
+pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId> {
     Ok(visit.fetch(holder(username)).await?.ok_or(Refusal::NoSuchUser)?)
 }
 
 /// The ids of the users with these names, ignoring case; without names that nobody has. Rounds: 1.
-pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>, Error> {
+pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>> {
     visit.fetch(holders(usernames)).await
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn holders(names: &[String]) -> impl Fetch<Value = HashMap<String, Us
 }
 
 /// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
-pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
+pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool> {
     Ok(site.store.fetch(read::field(keys::user(id), "id")).await?.is_some())
 }
 

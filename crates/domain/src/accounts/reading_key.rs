@@ -6,7 +6,7 @@ use crate::accounts::users::{User, set_secret};
 use crate::values::UserId;
 use crate::values::secrets::{random_hex, same_secret};
 use crate::values::text_forms::never_logged;
-use crate::{Error, Site};
+use crate::{Result, Site};
 use sha2::{Digest, Sha256};
 
 /// The field of a user with the hash of their key; empty or absent without one.
@@ -55,7 +55,7 @@ never_logged!(ReadingKey);
 ///
 /// # Errors
 /// As for [`withdraw`].
-pub async fn replace(site: &Site, owner: UserId) -> Result<ReadingKey, Error> {
+pub async fn replace(site: &Site, owner: UserId) -> Result<ReadingKey> {
     let key = ReadingKey { owner, digits: random_hex::<BYTES>()? };
     set_secret(site, owner, (READING_KEY, &key.hash())).await?;
     Ok(key)
@@ -65,6 +65,6 @@ pub async fn replace(site: &Site, owner: UserId) -> Result<ReadingKey, Error> {
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`](crate::Refusal::SessionEnded) when the account has been deactivated meanwhile, or the store's.
-pub async fn withdraw(site: &Site, owner: UserId) -> Result<(), Error> {
+pub async fn withdraw(site: &Site, owner: UserId) -> Result<()> {
     set_secret(site, owner, (READING_KEY, "")).await
 }

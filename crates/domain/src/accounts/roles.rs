@@ -16,7 +16,7 @@ use crate::values::text_forms::named;
 use crate::values::{
     ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, identity, keys};
+use crate::{Decision, Refusal, Result, Site, identity, keys};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
@@ -66,7 +66,7 @@ pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2
 
 /// Notes at a login whether the password of somebody who was given a role is long enough. Rounds: none, and 1 the
 /// first time.
-pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<(), Error> {
+pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<()> {
     let (Some(id), Some(UNKNOWN_PASSWORD)) = (id_of(user), user.get(ROLE_PASSWORD)) else { return Ok(()) };
     let key = keys::user(id);
     let mut batch = Batch::new();
@@ -93,7 +93,7 @@ pub(crate) async fn demand_password(
     (site, now): (&Site, Timestamp),
     id: UserId,
     password: &NewPassword,
-) -> Result<(), Error> {
+) -> Result<()> {
     let fields = read::fields(keys::user(id), ["flags", "username"]);
     let [flags, username] = site.store.fetch(fields).await?;
     demand_no_name((site, now), username.as_deref().unwrap_or_default(), password).await?;
@@ -111,7 +111,7 @@ pub(crate) async fn demand_no_name(
     (site, now): (&Site, Timestamp),
     username: &str,
     password: &NewPassword,
-) -> Result<(), Error> {
+) -> Result<()> {
     let identity = identity::of_site(site, now).await?;
     let host = site.address.split("//").last().unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default();
@@ -131,7 +131,7 @@ pub(crate) async fn somebody_else(
     now: Timestamp,
     role: Role,
     others: &[UserId],
-) -> Result<Option<Holder>, Error> {
+) -> Result<Option<Holder>> {
     for ids in account_chunks(site, ACCOUNTS_CHUNK).await? {
         let ids = ids.map(UserId);
         let users: Vec<_> =
@@ -156,7 +156,7 @@ async fn first_able(
     now: Timestamp,
     role: Role,
     candidates: &[UserId],
-) -> Result<Option<Holder>, Error> {
+) -> Result<Option<Holder>> {
     if candidates.is_empty() {
         return Ok(None);
     }
@@ -177,7 +177,7 @@ pub(crate) async fn demand_another_administrator(
     now: Timestamp,
     batch: &mut Batch,
     leaving: UserId,
-) -> Result<(), Error> {
+) -> Result<()> {
     let other = somebody_else(site, now, Role::Administrator, &[leaving]).await?;
     other.ok_or(Refusal::LastAdministrator)?.check(batch);
     Ok(())
@@ -215,7 +215,7 @@ pub(crate) async fn write_role(
     batch: &mut Batch,
     (id, flags): (UserId, Option<&str>),
     (role, has): (GivenRole, bool),
-) -> Result<(), Error> {
+) -> Result<()> {
     let (key, flag, old) = (keys::user(id), role.flag(), flags.unwrap_or_default());
     let new = if has { format!("{flag}{old}") } else { old.replace(flag, "") };
     batch.field_unchanged(&key, "flags", flags);
@@ -239,7 +239,7 @@ pub async fn set_role(
     now: Timestamp,
     id: UserId,
     (role, has): (GivenRole, bool),
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let key = keys::user(id);
     let changed = site.act(&key, || async {
         let fields = read::fields(&key, ["username", DEACTIVATED, "flags"]);

@@ -7,12 +7,12 @@
 
 use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
 use crate::values::secrets::random_token;
-use crate::values::text_forms::named;
+use crate::values::text_forms::{named, never_logged};
 use crate::values::{
     MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SIGN_ON_SECONDS, SessionHash,
     SessionToken, Timestamp, UserId,
 };
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Applied, Result, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr};
@@ -47,16 +47,12 @@ pub struct Session {
 
 impl Session {
     /// A session with fresh secrets; not stored yet.
-    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
+    pub(crate) fn new(user_id: UserId) -> Result<Self> {
         Ok(Self { user_id, auth: SessionToken::random()?, apisecret: random_token()? })
     }
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Session").field("user_id", &self.user_id).finish_non_exhaustive()
-    }
-}
+never_logged!(Session);
 
 /// The device that a session is opened from.
 #[derive(Debug, Clone)]
@@ -191,7 +187,7 @@ pub(crate) fn of_token(
 
 /// Notes a visit, so that the session lasts 60 days from now. Writes at most once an hour.
 /// Returns whether the session was prolonged. Rounds: at most 1.
-pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession) -> Result<bool, Error> {
+pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession) -> Result<bool> {
     let (Some(hash), Some(seen), true) = (session.key.hash(), session.last_seen, session.is_due(now)) else {
         return Ok(false);
     };
@@ -290,7 +286,7 @@ pub(crate) struct AllSessions {
 
 impl AllSessions {
     /// Reads the sessions of an account. Rounds: 1.
-    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self> {
         let (list, [username, deactivated, auth, apisecret]) = site
             .store
             .fetch((
@@ -396,7 +392,7 @@ pub struct OpenSession {
 pub(crate) const EARLIER_ID: &str = "earlier";
 
 /// The sessions of the user whose session this is, the newest first. Rounds: 2.
-pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
+pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>> {
     let all = AllSessions::read(site, session.user_id).await?;
     let hashes: Vec<SessionHash> =
         all.hashes.iter().rev().filter_map(|hash| SessionHash::parse(hash)).collect();
@@ -428,7 +424,7 @@ pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession
 
 /// Ends the oldest sessions of an account that has too many, and takes those that have
 /// expired off the list. Rounds: 1, and 2 more if there are too many.
-pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<(), Error> {
+pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<()> {
     let all = AllSessions::read(site, user_id).await?;
     if all.hashes.len() <= MAX_SESSIONS {
         return Ok(());

@@ -16,7 +16,7 @@ use crate::accounts::{applications, origins};
 use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
 use crate::values::secrets::random_token;
 use crate::values::{Timestamp, UserId};
-use crate::{Applied, Decision, Error, Refusal, Site, keys};
+use crate::{Applied, Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, CheckId, Order, read};
 
 pub use crate::accounts::session_store::list;
@@ -32,7 +32,7 @@ pub async fn log_in(
     username: &str,
     password: &str,
     device: &Device,
-) -> Result<Session, Error> {
+) -> Result<Session> {
     let typed = Credentials { username, password, code: None };
     Ok(log_in::log_in(site, now, &typed, device).await?.done()?)
 }
@@ -46,7 +46,7 @@ pub(crate) async fn confirm_password(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &str,
-) -> Result<StoredPassword, Error> {
+) -> Result<StoredPassword> {
     if !owner.user.has_password {
         let is_confirmed = owner.session.is_confirmed(now);
         return if is_confirmed {
@@ -64,7 +64,7 @@ pub(crate) async fn confirm_password(
 ///
 /// # Errors
 /// The store's.
-pub async fn secret_of(site: &Site, user: UserId) -> Result<ApiSecret, Error> {
+pub async fn secret_of(site: &Site, user: UserId) -> Result<ApiSecret> {
     let secret = site.store.fetch(read::field(keys::user(user), "apisecret")).await?;
     Ok(ApiSecret::new(&secret.unwrap_or_default()))
 }
@@ -77,7 +77,7 @@ pub(crate) async fn open_session(
     now: Timestamp,
     entry: &LoginGrant,
     device: &Device,
-) -> Result<Decision<(LogIn, Option<User>)>, Error> {
+) -> Result<Decision<(LogIn, Option<User>)>> {
     let LoginGrant { user, upgraded, proof } = entry;
     let id = id_of(user).ok_or(Refusal::WrongCredentials)?;
     let account = User::from_hash(user);
@@ -127,7 +127,7 @@ pub(crate) async fn open_session(
 }
 
 /// Logs a user out: ends this session. Rounds: 1.
-pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
+pub async fn log_out(site: &Site, session: &VisitSession) -> Result<()> {
     let mut batch = Batch::new();
     session_store::end_one(&mut batch, session.user_id, &session.key);
     site.apply(batch).await?;
@@ -138,7 +138,7 @@ pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Refusal::NoSuchSession`], or the store's.
-pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Result<(), Error> {
+pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Result<()> {
     let user_id = session.user_id;
     let all = AllSessions::read(site, user_id).await?;
     let key = match id {
@@ -160,7 +160,7 @@ pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Resul
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`], or the store's.
-pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession) -> Result<(), Error> {
+pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession) -> Result<()> {
     let key = keys::user(user.id);
     site.act(&key, || async {
         let all = AllSessions::read(site, user.id).await?;
@@ -210,7 +210,7 @@ pub(crate) async fn end_all_sessions(
     site: &Site,
     replacement: &SessionReplacement<'_>,
     further: impl Fn(&mut Batch) -> Vec<CheckId>,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let SessionReplacement { session, device, now } = replacement;
     let user_id = session.user_id;
     let key = keys::user(user_id);

@@ -24,7 +24,7 @@ use crate::values::{
     AccountRules, ApplicationText, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
     NewPassword, Restriction, SignupAnswer, SignupMode, Timestamp, UserId, Username, WelcomeToken,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 const FIRST_USER: UserId = UserId(1);
@@ -76,7 +76,7 @@ pub async fn create_account(
     now: Timestamp,
     sign_up: SignUp<'_>,
     device: &Device,
-) -> Result<SignedUp, Error> {
+) -> Result<SignedUp> {
     if sign_up.provider.is_none() {
         log_in::demand_passwords(site)?;
         sign_up.password.ok_or(InputError::Empty { field: "password" })?;
@@ -99,7 +99,7 @@ pub async fn add_account_with_password(
     now: Timestamp,
     username: &Username,
     password: &NewPassword,
-) -> Result<SignedUp, Error> {
+) -> Result<SignedUp> {
     let added = add_for_operator(site, now, username, Some(password)).await?;
     let (account, user) = (audit::name_of(site, added.user_id).await, added.user_id.0);
     let administrator = added.is_administrator;
@@ -112,7 +112,7 @@ pub async fn add_account_with_password(
 ///
 /// # Errors
 /// Those of [`add_account_with_password`].
-pub async fn add_account(site: &Site, now: Timestamp, username: &Username) -> Result<UserId, Error> {
+pub async fn add_account(site: &Site, now: Timestamp, username: &Username) -> Result<UserId> {
     Ok(add_for_operator(site, now, username, None).await?.user_id)
 }
 
@@ -121,7 +121,7 @@ async fn add_for_operator(
     now: Timestamp,
     username: &Username,
     password: Option<&NewPassword>,
-) -> Result<SignedUp, Error> {
+) -> Result<SignedUp> {
     let answer = &SignupAnswer::default();
     let (provider, email, invitation, application, token) = Default::default();
     let sign_up = SignUp { username, password, provider, email, invitation, application, answer, token };
@@ -177,7 +177,7 @@ struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     /// Reads it. Rounds: 1; 1 more with an invitation or if the name is taken, 2 with both.
-    async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self, Error> {
+    async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self> {
         let SignUp { username, token, invitation, provider, .. } = applicant.sign_up;
         let username = username.as_str();
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
@@ -222,7 +222,7 @@ impl<'a> Gate<'a> {
     ///
     /// # Errors
     /// Those of [`create_account`].
-    fn admit(&self, site: &Site) -> Result<(), Error> {
+    fn admit(&self, site: &Site) -> Result<()> {
         let Applicant { sign_up, device, .. } = &self.applicant;
         let must_be_admitted = device.is_some() && !self.is_administrator;
         if must_be_admitted {
@@ -253,7 +253,7 @@ impl<'a> Gate<'a> {
         Ok(())
     }
 
-    fn admit_by_mode(&self, mode: SignupMode, sign_up: &SignUp<'_>) -> Result<(), Error> {
+    fn admit_by_mode(&self, mode: SignupMode, sign_up: &SignUp<'_>) -> Result<()> {
         let missing = |field| Err(InputError::Empty { field }.into());
         match mode {
             SignupMode::Closed => Err(Refusal::SignupClosed.into()),
@@ -291,13 +291,7 @@ impl<'a> Gate<'a> {
     }
 
     /// Adds the account to a batch.
-    fn write(
-        &self,
-        site: &Site,
-        now: Timestamp,
-        batch: &mut Batch,
-        session: &Session,
-    ) -> Result<SignedUp, Error> {
+    fn write(&self, site: &Site, now: Timestamp, batch: &mut Batch, session: &Session) -> Result<SignedUp> {
         let (Applicant { sign_up, device, .. }, id) = (&self.applicant, session.user_id);
         let is_administrator = self.is_administrator && self.applicant.can_log_in();
         self.names.replace(batch, id);
@@ -352,7 +346,7 @@ impl<'a> Gate<'a> {
         site: &Site,
         now: Timestamp,
         (session, is_administrator): (&Session, bool),
-    ) -> Result<Vec<(&'static str, String)>, Error> {
+    ) -> Result<Vec<(&'static str, String)>> {
         let Applicant { sign_up, password_hash, .. } = &self.applicant;
         let email = sign_up.email.map_or("", Email::as_str);
         let mut fields = vec![
@@ -382,7 +376,7 @@ impl<'a> Gate<'a> {
 }
 
 /// Adds an account in one batch, with a session if a visitor creates it. Reads and decides again if something has changed.
-async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<SignedUp, Error> {
+async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<SignedUp> {
     let Applicant { sign_up, device, .. } = applicant;
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     if let Some(device) = device {
@@ -441,7 +435,7 @@ async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<Si
 }
 
 /// The id of the next account, from the counter.
-async fn draw_id(site: &Site) -> Result<UserId, Error> {
+async fn draw_id(site: &Site) -> Result<UserId> {
     let id = site.store.next_id(keys::USERS_COUNT).await?;
     UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
 }
@@ -473,7 +467,7 @@ pub struct Admittance<'a> {
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
-pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupFacts, Error> {
+pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupFacts> {
     let site = visit.site_too();
     let mut facts = SignupFacts::default();
     if let Some(token) = brought.token {

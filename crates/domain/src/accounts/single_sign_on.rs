@@ -19,7 +19,7 @@ use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{DEACTIVATED, OIDC_IDENTITY, User};
 use crate::values::text_forms::never_logged;
 use crate::values::{Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Site, fields, keys};
+use crate::{Applied, Error, Refusal, Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -70,7 +70,7 @@ impl ProviderLogin {
 
     /// The same as a text that only this site can make, which a browser keeps for ten minutes while its owner chooses a
     /// username or confirms something.
-    async fn seal(&self, site: &Site, now: Timestamp) -> Result<String, Error> {
+    async fn seal(&self, site: &Site, now: Timestamp) -> Result<String> {
         let json = serde_json::to_string(self).map_err(|error| Error::Internal(error.to_string()))?;
         sealed::seal((site, now), Purpose::OidcLogin, (&json, "")).await
     }
@@ -79,7 +79,7 @@ impl ProviderLogin {
     ///
     /// # Errors
     /// [`Refusal::LoginExpired`], or the store's.
-    pub async fn open(site: &Site, now: Timestamp, ticket: &str) -> Result<Self, Error> {
+    pub async fn open(site: &Site, now: Timestamp, ticket: &str) -> Result<Self> {
         let json = sealed::open((site, now), Purpose::OidcLogin, (ticket, "")).await?;
         Ok(serde_json::from_str(&json).map_err(|_| Refusal::LoginExpired)?)
     }
@@ -97,7 +97,7 @@ pub enum SignedOn {
 }
 
 /// The account that is connected to an identity. Rounds: 1, and 1 more if there is one.
-pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Option<UserId>, Error> {
+pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Option<UserId>> {
     let id = site.store.fetch(holder(identity)).await?;
     let Some(id) = id else { return Ok(None) };
     let field = site.store.fetch(read::field(keys::user(id), OIDC_IDENTITY)).await?;
@@ -109,10 +109,7 @@ pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Optio
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn of_banned(
-    (site, now): (&Site, Timestamp),
-    login: &ProviderLogin,
-) -> Result<(String, String), Error> {
+pub async fn of_banned((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<(String, String)> {
     let id = connected(site, &login.identity).await?.ok_or(Refusal::NoSuchUser)?;
     let name = site.store.fetch(read::field(keys::user(id), "username")).await?;
     Ok((name.ok_or(Refusal::NoSuchUser)?, login.seal(site, now).await?))
@@ -131,7 +128,7 @@ pub async fn log_in(
     (site, now): (&Site, Timestamp),
     login: &ProviderLogin,
     device: &Device,
-) -> Result<SignedOn, Error> {
+) -> Result<SignedOn> {
     let rules = &site.rules.oidc;
     login.demand_allowed(rules)?;
     let Some(id) = connected(site, &login.identity).await? else {
@@ -159,10 +156,7 @@ pub async fn log_in(
 ///
 /// # Errors
 /// [`Refusal::DomainNotAllowed`]; [`Refusal::IdentityConnected`] if an account is connected to the identity; or the store's.
-pub async fn ticket_to_connect(
-    (site, now): (&Site, Timestamp),
-    login: &ProviderLogin,
-) -> Result<String, Error> {
+pub async fn ticket_to_connect((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<String> {
     login.demand_allowed(&site.rules.oidc)?;
     match connected(site, &login.identity).await? {
         Some(_) => Err(Refusal::IdentityConnected.into()),
@@ -174,7 +168,7 @@ pub async fn ticket_to_connect(
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`], [`Refusal::IdentityConnected`], [`Refusal::SessionEnded`], or the store's.
-pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: &str) -> Result<(), Error> {
+pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: &str) -> Result<()> {
     let login = ProviderLogin::open(site, now, ticket).await?;
     login.demand_allowed(&site.rules.oidc)?;
     let mut batch = Batch::new();
@@ -194,7 +188,7 @@ pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: 
 ///
 /// # Errors
 /// [`Refusal::LastWayToLogIn`], [`Refusal::SessionEnded`], or the store's.
-pub async fn disconnect(site: &Site, owner: Owner<'_>) -> Result<(), Error> {
+pub async fn disconnect(site: &Site, owner: Owner<'_>) -> Result<()> {
     if !owner.user.can_log_in_without_provider(site) {
         return Err(Refusal::LastWayToLogIn.into());
     }
@@ -244,7 +238,7 @@ pub async fn confirm(
     (site, now): (&Site, Timestamp),
     (user, session): (&User, &VisitSession),
     login: &ProviderLogin,
-) -> Result<(), Error> {
+) -> Result<()> {
     if user.identity.as_ref() != Some(&login.identity) {
         return Err(Refusal::OtherIdentity.into());
     }
@@ -260,7 +254,7 @@ pub async fn end_sessions(
     (site, now): (&Site, Timestamp),
     identity: &ProviderIdentity,
     token: &str,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let Some(id) = connected(site, identity).await? else {
         let mut batch = Batch::new();
         sealed::use_up(&mut batch, token);

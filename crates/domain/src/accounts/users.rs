@@ -6,11 +6,12 @@ use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::fields::{self, StoredFields};
 use crate::repeats::NamedRequest;
+use crate::values::text_forms::never_logged;
 use crate::values::{
     PostKind, PostState, Preferences, ProviderIdentity, Purpose, REMOVED, Restrictions, Rules, SessionHash,
     SessionToken, SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, secrets, size,
 };
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use std::ops::RangeInclusive;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
@@ -69,7 +70,7 @@ pub(crate) const OIDC_ROLE: &str = "oidc_role";
 pub(crate) async fn account_chunks(
     site: &Site,
     size: u64,
-) -> Result<impl Iterator<Item = RangeInclusive<u64>> + use<>, Error> {
+) -> Result<impl Iterator<Item = RangeInclusive<u64>> + use<>> {
     let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let firsts = (1..=count).step_by(usize::try_from(size).unwrap_or(usize::MAX));
     Ok(firsts.map(move |first| first..=count.min(first + size - 1)))
@@ -283,11 +284,7 @@ impl ApiSecret {
     }
 }
 
-impl std::fmt::Debug for ApiSecret {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("***")
-    }
-}
+never_logged!(ApiSecret);
 
 impl User {
     /// The role that counts, for somebody who acts: that of a member until [`User::acting`] has
@@ -441,7 +438,7 @@ impl User {
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
-pub(crate) async fn set_secret(site: &Site, id: UserId, (field, secret): (&str, &str)) -> Result<(), Error> {
+pub(crate) async fn set_secret(site: &Site, id: UserId, (field, secret): (&str, &str)) -> Result<()> {
     let key = keys::user(id);
     site.act(&key, || async {
         let mut batch = Batch::new();

@@ -12,7 +12,7 @@ use crate::values::{
     Action, HOOK_RESULTS, Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOKS,
     SitePart, Timestamp,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Order, read};
 use tidings_language::{Phrase, p};
 
@@ -82,7 +82,7 @@ pub async fn change(
     now: Timestamp,
     administrator: Actor<'_>,
     (change, log): (&HookChange, LogSiteChange),
-) -> Result<HookId, Error> {
+) -> Result<HookId> {
     administrator.require_admin()?;
     let changed = site.act(keys::HOOKS, || async {
         let reads = (read::hash(keys::HOOKS), read::string(keys::HOOKS_COUNT));
@@ -151,7 +151,7 @@ pub async fn change(
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>, Error> {
+pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>> {
     viewer.require_admin()?;
     let hooks = of_hash(&site.store.fetch(read::hash(keys::HOOKS)).await?);
     if hooks.is_empty() {

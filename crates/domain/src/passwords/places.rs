@@ -135,7 +135,7 @@ impl Place {
     }
 
     fn begin(&self) -> bool {
-        let mut taken = self.places.lock();
+        let mut taken = self.places.taken.lock();
         let mut places = taken.0.get_mut(&self.holder).into_iter().flatten();
         let held = places.find(|held| Arc::ptr_eq(&held.lost, &self.lost));
         held.map(|held| held.is_running = true).is_some()
@@ -144,7 +144,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let TakenPlaces(taken) = &mut *self.places.lock();
+        let TakenPlaces(taken) = &mut *self.places.taken.lock();
         if let Some(places) = taken.get_mut(&self.holder) {
             places.retain(|held| !Arc::ptr_eq(&held.lost, &self.lost));
             if places.is_empty() {
@@ -184,7 +184,7 @@ mod tests {
         assert!(from(&places, 1, 99).is_ok(), "nobody else waits");
         drop(alone);
         assert_eq!(places.free(), 64);
-        assert!(places.lock().0.is_empty());
+        assert!(places.taken.lock().0.is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::accounts::two_factor::signing_key::signing_key;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::never_logged;
 use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Error, Refusal, Site};
+use crate::{Error, Refusal, Result, Site};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -50,7 +50,7 @@ impl Journey {
     ///
     /// # Errors
     /// When there is no random number.
-    pub fn new(errand: Errand, next: &str, now: Timestamp) -> Result<Self, Error> {
+    pub fn new(errand: Errand, next: &str, now: Timestamp) -> Result<Self> {
         Ok(Self { errand, next: next.to_owned(), began: now.0, id: random_token()? })
     }
 }
@@ -85,7 +85,7 @@ pub async fn begin(
     (site, now): (&Site, Timestamp),
     cookie: Option<&str>,
     journey: &Journey,
-) -> Result<RoundTrip, Error> {
+) -> Result<RoundTrip> {
     let secret = match cookie {
         Some(cookie) => sealed::open((site, now), Purpose::OidcBrowser, (cookie, "")).await.ok(),
         None => None,
@@ -105,7 +105,7 @@ pub async fn end(
     (site, now): (&Site, Timestamp),
     cookie: Option<&str>,
     state: &str,
-) -> Result<(Journey, RoundTrip), Error> {
+) -> Result<(Journey, RoundTrip)> {
     let cookie = cookie.ok_or(Refusal::LoginExpired)?;
     let secret = sealed::open((site, now), Purpose::OidcBrowser, (cookie, "")).await?;
     let journey = sealed::open((site, now), Purpose::OidcState, (state, &secret)).await?;
@@ -113,7 +113,7 @@ pub async fn end(
     Ok((journey, round_trip(site, cookie.to_owned(), state.to_owned(), &secret).await?))
 }
 
-async fn round_trip(site: &Site, cookie: String, state: String, secret: &str) -> Result<RoundTrip, Error> {
+async fn round_trip(site: &Site, cookie: String, state: String, secret: &str) -> Result<RoundTrip> {
     let key = signing_key(site).await?;
     let derived = |purpose| {
         let signature = key.sign(purpose, &[state.as_bytes(), secret.as_bytes()]);

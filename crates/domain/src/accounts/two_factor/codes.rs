@@ -1,8 +1,8 @@
 //! Codes: those of an authenticator app, and recovery codes.
 
-use crate::Error;
 use crate::values::text_forms::never_logged;
 use crate::values::{NoRandomness, RECOVERY_CODES};
+use crate::{Error, Result};
 use sha2::{Digest, Sha256};
 use totp_rs::{Algorithm, Builder, Secret, Totp};
 
@@ -45,7 +45,7 @@ impl TotpSecret {
     }
 
     /// The address from which an app takes the secret, usually as a QR code.
-    pub(crate) fn uri(&self, site_name: &str, username: &str) -> Result<String, Error> {
+    pub(crate) fn uri(&self, site_name: &str, username: &str) -> Result<String> {
         // A colon separates the two names in the address.
         let issuer = site_name.replace(':', " ");
         let totp = self.builder().with_issuer(Some(issuer)).with_account_name(username).build();

@@ -5,7 +5,7 @@ use crate::accounts::outbox;
 use crate::accounts::users::{User, account_chunks};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::{Hostname, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use std::ops::RangeInclusive;
 use tidings_keyspace::Batch;
 
@@ -36,7 +36,7 @@ pub async fn visit_owners(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,
     report: impl Fn(PasskeyOwners),
-) -> Result<PasskeyOwners, Error> {
+) -> Result<PasskeyOwners> {
     let mut found = PasskeyOwners::default();
     for ids in account_chunks(site, STAFF_CHUNK).await? {
         found.checked = *ids.end();
@@ -56,7 +56,7 @@ async fn visit_some(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,
     (found, ids): (&mut PasskeyOwners, RangeInclusive<u64>),
-) -> Result<(), Error> {
+) -> Result<()> {
     let users: Vec<_> = ids.map(UserId).map(User::by_id).collect();
     let users = site.store.fetch(users).await?.into_iter().flatten();
     let mut batch = Batch::new();

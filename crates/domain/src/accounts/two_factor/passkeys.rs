@@ -12,7 +12,7 @@ use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
 use crate::accounts::users::User;
 use crate::values::text::printable_lines;
 use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp};
-use crate::{Error, Refusal, Site, audit, keys};
+use crate::{Error, Refusal, Result, Site, audit, keys};
 use tidings_keyspace::read;
 use webauthn_rs_proto::UserVerificationPolicy;
 
@@ -35,7 +35,7 @@ pub async fn begin(
     owner: Owner<'_>,
     password: &CurrentPassword,
     party: &RelyingParty,
-) -> Result<String, Error> {
+) -> Result<String> {
     confirm_current_password((site, now), owner, password).await?;
     let factors = StoredFactors::read(site, owner.user.id).await?;
     refuse_too_many(&factors)?;
@@ -61,7 +61,7 @@ pub async fn add(
     owner: Owner<'_>,
     new: &NewPasskey<'_>,
     party: &RelyingParty,
-) -> Result<Option<Vec<String>>, Error> {
+) -> Result<Option<Vec<String>>> {
     let user_id = owner.user.id;
     let passkey = party.check_new((site, now), user_id, new.credential).await?;
     let id = stored::passkey_id(&passkey.credential_id);
@@ -84,7 +84,7 @@ pub async fn add(
     .await
 }
 
-fn refuse_too_many(factors: &StoredFactors) -> Result<(), Error> {
+fn refuse_too_many(factors: &StoredFactors) -> Result<()> {
     if factors.passkey_count() >= MAX_PASSKEYS {
         return Err(Refusal::TooManyPasskeys { limit: MAX_PASSKEYS as u64 }.into());
     }
@@ -101,7 +101,7 @@ pub async fn remove(
     owner: Owner<'_>,
     password: &CurrentPassword,
     id: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     let user_id = owner.user.id;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
@@ -117,7 +117,7 @@ pub async fn remove(
 
 /// The options that a browser needs to log in with a passkey alone, as JSON. Stores nothing.
 /// Rounds: none, but for the first time of this server.
-pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String, Error> {
+pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String> {
     party.authentication_options(site, now, None).await
 }
 
@@ -133,7 +133,7 @@ pub async fn log_in(
     credential: &str,
     party: &RelyingParty,
     device: &Device,
-) -> Result<Session, Error> {
+) -> Result<Session> {
     let address = device.address;
     let _turn = login::turn(site, address).await?;
     let attempt = login::Attempt { username: "", password: "", address, now: Some(now) };
@@ -153,7 +153,7 @@ async fn check_alone(
     (site, now): (&Site, Timestamp),
     credential: &str,
     party: &RelyingParty,
-) -> Result<LoginGrant, Error> {
+) -> Result<LoginGrant> {
     log_in::demand_passwords(site)?;
     let used = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&used).ok_or(Refusal::PasskeyRefused)?;

@@ -10,7 +10,7 @@ use crate::accounts::two_factor::stored::StoredFactors;
 use crate::values::{
     MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, Purpose, SECOND_STEP_SECONDS, Timestamp, UserId,
 };
-use crate::{Error, Refusal, Site};
+use crate::{Error, Refusal, Result, Site};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
@@ -38,9 +38,7 @@ impl RelyingParty {
     /// address.
     pub fn new(address: &str, name: &str) -> Option<Self> {
         let url = Url::parse(address).ok()?;
-        let Some(Host::Domain(host)) = url.host() else {
-            return None;
-        };
+        let Some(Host::Domain(host)) = url.host() else { return None };
         let timeout = Duration::from_secs(SECOND_STEP_SECONDS);
         let party = WebauthnBuilder::new(host, &url).ok()?.rp_name(name).timeout(timeout).build();
         party.ok().map(Self)
@@ -52,7 +50,7 @@ impl RelyingParty {
         site: &Site,
         now: Timestamp,
         factors: Option<&StoredFactors>,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let passkeys: Vec<Passkey> = factors.map(passkeys_of).unwrap_or_default();
         let (options, _) = self.0.start_passkey_authentication(&passkeys).map_err(internal)?;
         let mut options = options.public_key;
@@ -73,7 +71,7 @@ impl RelyingParty {
         (site, now): (&Site, Timestamp),
         used: &PublicKeyCredential,
         (key, verification): (&StoredKey, UserVerificationPolicy),
-    ) -> Result<(Vec<u8>, StoredKey), Error> {
+    ) -> Result<(Vec<u8>, StoredKey)> {
         let challenge = challenge_of(&used.response.client_data_json)?;
         if !signing_key_for_strangers(site).await?.is_challenge(Purpose::LogIn, now, (&challenge, b"")) {
             return Err(Refusal::LoginExpired.into());
@@ -99,7 +97,7 @@ impl RelyingParty {
         (site, now): (&Site, Timestamp),
         (user_id, username): (UserId, &str),
         factors: &StoredFactors,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let known = passkeys_of(factors).iter().map(|passkey| passkey.cred_id().clone()).collect();
         let handle = handle(user_id);
         let started =
@@ -123,7 +121,7 @@ impl RelyingParty {
         (site, now): (&Site, Timestamp),
         user_id: UserId,
         credential: &str,
-    ) -> Result<StoredKey, Error> {
+    ) -> Result<StoredKey> {
         let new: RegisterPublicKeyCredential =
             serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused)?;
         let challenge = challenge_of(&new.response.client_data_json)?;
@@ -148,7 +146,7 @@ impl RelyingParty {
 }
 
 /// Reads what a browser sends after a passkey was used.
-pub(crate) fn parse_use(credential: &str) -> Result<PublicKeyCredential, Error> {
+pub(crate) fn parse_use(credential: &str) -> Result<PublicKeyCredential> {
     serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused.into())
 }
 
@@ -171,7 +169,7 @@ fn passkeys_of(factors: &StoredFactors) -> Vec<Passkey> {
 }
 
 /// The challenge that a browser has answered, from a page of the site itself and not within one of another site.
-fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>, Error> {
+fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>> {
     let client_data: CollectedClientData =
         serde_json::from_slice(client_data).map_err(|_| Refusal::PasskeyRefused)?;
     if client_data.cross_origin == Some(true) {
@@ -185,7 +183,7 @@ fn with_challenge<T: Serialize + DeserializeOwned>(
     state: &T,
     part: &str,
     (challenge, verification): (&[u8], UserVerificationPolicy),
-) -> Result<T, Error> {
+) -> Result<T> {
     let mut state = serde_json::to_value(state).map_err(internal)?;
     let Some(Value::Object(fields)) = state.pointer_mut(part) else {
         return Err(Error::Internal(format!("the state of a ceremony has no {part}")));

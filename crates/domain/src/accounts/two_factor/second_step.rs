@@ -10,7 +10,7 @@ use crate::accounts::two_factor::stored::{self, StoredFactors};
 use crate::accounts::users::OIDC_IDENTITY;
 use crate::values::text_forms::never_logged;
 use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, Timestamp, UserId};
-use crate::{Error, Refusal, Site, audit, keys};
+use crate::{Error, Refusal, Result, Site, audit, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId};
 use webauthn_rs::prelude::PublicKeyCredential;
@@ -96,7 +96,7 @@ impl PasskeyUse {
         factors: &StoredFactors,
         (used, party): (&PublicKeyCredential, &RelyingParty),
         verification: UserVerificationPolicy,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let id = stored::passkey_id(used.get_credential_id());
         let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
         let mut passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
@@ -128,7 +128,7 @@ pub(crate) async fn check(
     user_id: UserId,
     attempt: &Attempt<'_>,
     answer: Answer<'_>,
-) -> Result<Proof, Error> {
+) -> Result<Proof> {
     let factors = StoredFactors::read(site, user_id).await?;
     let checked = match answer {
         Answer::Code(typed) => check_code((site, now), &factors, typed).await,
@@ -141,11 +141,7 @@ pub(crate) async fn check(
     checked
 }
 
-async fn check_code(
-    (site, now): (&Site, Timestamp),
-    factors: &StoredFactors,
-    typed: &str,
-) -> Result<Proof, Error> {
+async fn check_code((site, now): (&Site, Timestamp), factors: &StoredFactors, typed: &str) -> Result<Proof> {
     match TypedCode::parse(typed) {
         Some(TypedCode::Totp(code)) => {
             let secret = factors.totp().ok_or(Refusal::WrongCode)?;
@@ -166,7 +162,7 @@ async fn check_passkey(
     (site, now): (&Site, Timestamp),
     factors: &StoredFactors,
     (credential, party): (&str, &RelyingParty),
-) -> Result<Proof, Error> {
+) -> Result<Proof> {
     let used = relying_party::parse_use(credential)?;
     let verification = UserVerificationPolicy::Preferred;
     PasskeyUse::check((site, now), factors, (&used, party), verification).await.map(Proof::Passkey)

@@ -13,7 +13,7 @@ use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::repeats::KeptAnswer;
 use crate::values::text_forms::never_logged;
 use crate::values::{NEW_TOTP_SECONDS, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -38,7 +38,7 @@ impl KeptAnswer for NewTotp {
 never_logged!(NewTotp);
 
 impl NewTotp {
-    fn of(secret: &TotpSecret, user: &User, site_name: &str) -> Result<Self, Error> {
+    fn of(secret: &TotpSecret, user: &User, site_name: &str) -> Result<Self> {
         Ok(Self { secret: secret.base32(), uri: secret.uri(site_name, &user.username)? })
     }
 }
@@ -68,7 +68,7 @@ pub struct PasskeyFacts {
 }
 
 /// Reads the second factors of an account. Rounds: 1.
-pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
+pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState> {
     let factors = StoredFactors::read(site, user.id).await?;
     let passkeys = factors.passkeys().into_iter().map(|(id, passkey)| PasskeyFacts {
         id,
@@ -89,7 +89,7 @@ pub async fn begin_totp(
     owner: Owner<'_>,
     password: &CurrentPassword,
     site_name: &str,
-) -> Result<NewTotp, Error> {
+) -> Result<NewTotp> {
     let user = owner.user;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     if user.second_factors.totp {
@@ -108,7 +108,7 @@ pub async fn begin_totp(
 }
 
 /// The secret that waits for a code; `None` without one. Rounds: 1.
-pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>, Error> {
+pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>> {
     let secret = site.store.fetch(read::string(keys::user_new_totp(user.id))).await?;
     let secret = secret.as_deref().and_then(TotpSecret::parse);
     secret.map(|secret| NewTotp::of(&secret, user, site_name)).transpose()
@@ -120,12 +120,7 @@ pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Optio
 /// # Errors
 /// [`Refusal::WrongCode`], [`Refusal::SetupExpired`], [`Refusal::TotpOn`],
 /// [`Refusal::SessionEnded`], or the store's.
-pub async fn confirm_totp(
-    site: &Site,
-    now: Timestamp,
-    owner: Owner<'_>,
-    code: &str,
-) -> Result<Vec<String>, Error> {
+pub async fn confirm_totp(site: &Site, now: Timestamp, owner: Owner<'_>, code: &str) -> Result<Vec<String>> {
     let user_id = owner.user.id;
     let pending = keys::user_new_totp(user_id);
     site.act(&keys::user_two_factor(user_id), || async {
@@ -162,7 +157,7 @@ pub async fn end_totp(
     owner: Owner<'_>,
     password: &CurrentPassword,
     code: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     let user = owner.user;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     let address = owner.device.address;
@@ -192,7 +187,7 @@ pub async fn renew_recovery_codes(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     let user_id = owner.user.id;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
@@ -210,7 +205,7 @@ pub async fn renew_recovery_codes(
 }
 
 /// Removes all second factors of an account, for the operator. Returns whether there were any.
-pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
+pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool> {
     let key = keys::user(user_id);
     let removed = site.act(&key, || async {
         let had = site.store.fetch(read::field(&key, TWO_FACTOR)).await?;

@@ -8,7 +8,7 @@ use crate::accounts::two_factor::public_key::StoredKey;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::DEACTIVATED;
 use crate::values::{Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
@@ -65,7 +65,7 @@ impl StoredFactors {
     }
 
     /// Reads them. Rounds: 1.
-    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self> {
         Ok(site.store.fetch(Self::of_user(user_id)).await?)
     }
 
@@ -196,7 +196,7 @@ impl Change<'_> {
     }
 
     /// Adds a passkey.
-    pub(crate) fn add_passkey(&mut self, id: &str, passkey: &Passkey) -> Result<(), Error> {
+    pub(crate) fn add_passkey(&mut self, id: &str, passkey: &Passkey) -> Result<()> {
         let (key, field) = (self.factors.key(), format!("{PASSKEY}{id}"));
         self.batch.field_absent(&key, &field);
         self.batch.set_field(key, field, passkey_json(passkey)?);
@@ -253,7 +253,7 @@ pub(crate) fn malformed_fields(stored: &Hash) -> impl Iterator<Item = &str> {
 }
 
 /// A passkey as it is stored.
-pub(crate) fn passkey_json(passkey: &Passkey) -> Result<String, Error> {
+pub(crate) fn passkey_json(passkey: &Passkey) -> Result<String> {
     serde_json::to_string(passkey).map_err(|error| Error::Internal(error.to_string()))
 }
 
