@@ -27,9 +27,9 @@ use crate::values::{
     EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT, Moment, RatedAction, UserId,
 };
 use crate::{Error, Refusal, Site, keys};
+use parking_lot::Mutex;
 use reading::ReadStep;
 use std::iter::Peekable;
-use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
 use strum::{EnumIter, IntoStaticStr};
 use tidings_keyspace::read;
@@ -110,7 +110,7 @@ struct ExportSlot<'a> {
 impl<'a> ExportSlot<'a> {
     /// A place among the exports that are under way.
     fn begin(running: &'a UnderWay, account: UserId) -> Result<Self, Error> {
-        let mut accounts = running.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = running.0.lock();
         if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
             let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
             return Err(Refusal::TooManyRequests { action, by_address: false, seconds, lacking: None }.into());
@@ -125,7 +125,7 @@ impl<'a> ExportSlot<'a> {
 
 impl Drop for ExportSlot<'_> {
     fn drop(&mut self) {
-        let mut accounts = self.running.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = self.running.0.lock();
         if let Some(position) = accounts.iter().position(|other| *other == self.account) {
             accounts.swap_remove(position);
         }
@@ -135,7 +135,7 @@ impl Drop for ExportSlot<'_> {
 impl Site {
     /// How many exports are under way.
     pub fn exports_under_way(&self) -> usize {
-        self.of::<UnderWay>().0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.of::<UnderWay>().0.lock().len()
     }
 }
 

@@ -7,9 +7,10 @@
 //! built for the log only.
 
 use crate::values::{WITHHELD, Withheld};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Expiry, Fetch, Hash, read};
 
@@ -128,7 +129,7 @@ const MAX_REPORTED_SETS: usize = 1_000;
 fn report_members(key: &str, unreadable: u64) {
     static REPORTED: LazyLock<Mutex<HashMap<String, Instant>>> = LazyLock::new(Mutex::default);
     let now = Instant::now();
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reported = REPORTED.lock();
     if reported.get(key).is_some_and(|last| now.duration_since(*last) < MEMBERS_REPORT_INTERVAL) {
         return;
     }

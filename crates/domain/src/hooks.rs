@@ -15,14 +15,13 @@
 pub(crate) mod store_rules;
 
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::values::text_forms::{read_text, record_text};
+use crate::values::text_forms::{read_text, record_text, shown};
 use crate::values::{
     CommentAddress, HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, Hook, HookId, HookKind,
     HookResult, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES, ModerationId, Moment, NewsId, Thing, Timestamp, UserId,
 };
 use crate::{Error, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
@@ -71,19 +70,17 @@ impl Event {
     }
 }
 
-impl fmt::Display for Event {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name();
-        match self {
-            Self::Story(id) => write!(formatter, "{name}:{id}"),
-            Self::Comment(address) => write!(formatter, "{name}:{address}"),
-            Self::Flag(thing) | Self::Queue(thing) => write!(formatter, "{name}:{}", thing.key()),
-            Self::Signup(id) => write!(formatter, "{name}:{id}"),
-            Self::Decision(id) => write!(formatter, "{name}:{id}"),
-            Self::Test => formatter.write_str(name),
-        }
+shown!(Event: |event| {
+    let name = event.name();
+    match event {
+        Event::Story(id) => format!("{name}:{id}"),
+        Event::Comment(address) => format!("{name}:{address}"),
+        Event::Flag(thing) | Event::Queue(thing) => format!("{name}:{}", thing.key()),
+        Event::Signup(id) => format!("{name}:{id}"),
+        Event::Decision(id) => format!("{name}:{id}"),
+        Event::Test => name.to_owned(),
     }
-}
+});
 
 /// The text is not the name of an event or of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

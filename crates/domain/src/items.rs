@@ -5,12 +5,12 @@
 //! drawn. A number is drawn together with the post's own id (see [`draws`](crate::draws)). No number is given twice.
 
 use crate::changes::Findable;
+use crate::values::text_forms::{read_text, shown};
 use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId};
 use crate::{Applied, Decision, Error, Site, fields, keys};
 use std::collections::HashMap;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::hash::Hash;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Items that get their numbers in one batch.
@@ -27,26 +27,16 @@ pub enum Item {
     Comment(CommentAddress),
 }
 
-impl fmt::Display for Item {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Story(id) => Findable::Story(id).fmt(formatter),
-            Self::Comment(address) => Findable::Comment(address).fmt(formatter),
-        }
-    }
-}
+shown!(Item: |item| match *item {
+    Item::Story(id) => Findable::Story(id),
+    Item::Comment(address) => Findable::Comment(address),
+});
 
-impl FromStr for Item {
-    type Err = NotAnId;
-
-    fn from_str(member: &str) -> Result<Self, NotAnId> {
-        match member.parse()? {
-            Findable::Story(id) => Ok(Self::Story(id)),
-            Findable::Comment(address) => Ok(Self::Comment(address)),
-            Findable::Tweet(_) | Findable::Person(_) | Findable::Site(_) => Err(NotAnId),
-        }
-    }
-}
+read_text!(Item or NotAnId: |member| match member.parse().ok()? {
+    Findable::Story(id) => Some(Self::Story(id)),
+    Findable::Comment(address) => Some(Self::Comment(address)),
+    Findable::Tweet(_) | Findable::Person(_) | Findable::Site(_) => None,
+});
 
 /// Adds the number of an item to the batch that posts it.
 pub(crate) fn write(batch: &mut Batch, item: Item, number: ItemNumber) {

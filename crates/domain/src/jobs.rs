@@ -30,10 +30,10 @@ use crate::values::text_forms::shown;
 use crate::values::{Moment, UserId};
 use crate::{Decision, Error, Site, counts, fields, keys};
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
@@ -140,7 +140,7 @@ impl Step<'_> {
 
     /// Starts jobs that the batch of this step adds, once it is applied.
     pub(crate) fn starts(&self, jobs: impl IntoIterator<Item = Job>) {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
+        self.added.lock().extend(jobs);
     }
 
     /// Notes how many deliveries the batch of this step makes.
@@ -244,7 +244,7 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> R
 /// Does the next step of a job.
 async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
     let (added, deliveries) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-    let taken = || std::mem::take(&mut *added.lock().unwrap_or_else(PoisonError::into_inner));
+    let taken = || std::mem::take(&mut *added.lock());
     let done = site.act_without_turns(STEP_ATTEMPTS, || async {
         // Jobs and deliveries that a failed attempt has noted are void.
         drop(taken());

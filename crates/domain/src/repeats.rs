@@ -33,11 +33,12 @@ use crate::process_state::process_state;
 use crate::site::apply_in;
 use crate::values::{RequestHash, RequestName, UserId};
 use crate::{Applied, Error, Site, keys};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, KeyspaceError, Store, read};
 
@@ -262,20 +263,16 @@ process_state!(AnsweredNames);
 
 impl AnsweredNames {
     fn knows(&self, key: &str) -> bool {
-        self.lock().contains(&hash(key))
+        self.0.lock().contains(&hash(key))
     }
 
     fn remember(&self, key: &str) {
-        let mut answered = self.lock();
+        let mut answered = self.0.lock();
         let hash = hash(key);
         if !answered.contains(&hash) {
             answered.truncate(REMEMBERED - 1);
             answered.push_front(hash);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

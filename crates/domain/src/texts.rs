@@ -162,13 +162,11 @@ impl Text {
 
     /// An announcement is found as its story.
     fn of_tweet(tweet: &Tweet) -> Option<Self> {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let time = Timestamp(tweet.created_at.max(0.0) as u64);
         (tweet.state().is_listed() && tweet.news_id.is_none()).then(|| Self {
             body: tweet.text.clone(),
             author: Some(tweet.user_id),
             audience: TextAudience::of(tweet.user_id, tweet.withheld.as_ref()),
-            ..Self::at(Findable::Tweet(tweet.id), time)
+            ..Self::at(Findable::Tweet(tweet.id), Timestamp::from_score(tweet.created_at))
         })
     }
 

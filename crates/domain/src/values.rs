@@ -55,11 +55,7 @@ macro_rules! text_values {
             }
         }
 
-        impl std::fmt::Display for $Name {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str(&self.0)
-            }
-        }
+        $crate::values::text_forms::shown!($Name: |text| text.0);
     )+};
 }
 

@@ -20,7 +20,7 @@ pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
         let waited = |record: &Option<Withdrawn>| {
             record
                 .as_ref()
-                .and_then(|record| record.earlier.as_ref())
+                .and_then(|record| record.removed.earlier.as_ref())
                 .is_some_and(|earlier| earlier.is_held() || earlier.is_unreadable())
         };
         mark(site, with_record(site, removed, waited).await?).await?;

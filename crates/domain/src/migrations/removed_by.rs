@@ -12,7 +12,7 @@ use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::timelines::tweets::Tweet;
-use crate::values::{CommentAddress, Moment, NewsId, REMOVED, RemovedBy, Thing, TweetId, UserId, Withheld};
+use crate::values::{CommentAddress, Moment, NewsId, REMOVED, Thing, TweetId, UserId, Withheld};
 use crate::{Error, Site, keys};
 use tidings_keyspace::{Batch, Order, read};
 
@@ -76,9 +76,8 @@ async fn of_story(site: &Site, id: NewsId) -> Result<(), Error> {
     if let Some(news) = news
         && news.withheld.as_ref().is_some_and(|state| state.is_removed() || state.is_merged())
     {
-        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         news.check_state(&mut batch);
-        batch.set_field(keys::news(id), REMOVED, removed.to_string());
+        batch.set_field(keys::news(id), REMOVED, record.removed.to_string());
     }
     record.forget(&mut batch);
     apply(&site.store, batch).await.map(drop)
@@ -92,8 +91,7 @@ async fn of_profile(site: &Site, thing: &Thing) -> Result<(), Error> {
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if matches!(account, [Some(_), None]) {
-        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
-        batch.set_field(keys::user(id), REMOVED, removed.to_string());
+        batch.set_field(keys::user(id), REMOVED, record.removed.to_string());
         for (field, kept) in REMOVED_TEXTS {
             if let Some(text) = record.rest::<String>(field) {
                 batch.set_field(keys::user(id), kept, text);
@@ -113,7 +111,7 @@ async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
         && stored.withheld.as_ref().is_some_and(Withheld::is_removed)
     {
         let mut comment = Comment::clone(&stored);
-        comment.removed = Some(Box::new(RemovedBy { line: record.line, earlier: record.earlier.clone() }));
+        comment.removed = Some(Box::new(record.removed.clone()));
         stored.rewrite(&mut batch, &comment);
         // The job that tells the subscribers goes on.
         if let Some(progress) = record.rest::<String>("notifying") {
@@ -137,9 +135,8 @@ async fn of_tweet(site: &Site, id: TweetId) -> Result<(), Error> {
     if let Some(tweet) = tweet
         && tweet.withheld.as_ref().is_some_and(Withheld::is_removed)
     {
-        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         batch.key_present(keys::tweet(id));
-        batch.set_field(keys::tweet(id), REMOVED, removed.to_string());
+        batch.set_field(keys::tweet(id), REMOVED, record.removed.to_string());
         let mentions = record.rest::<String>("mentions").unwrap_or_default();
         let mentions = mentions.lines().filter_map(|line| {
             let (user, time) = line.split_once(' ')?;

@@ -1,8 +1,8 @@
 //! Ids as types, so that one cannot be used for another.
 
-use crate::values::text_forms::{codec_of, record_text};
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::{codec_of, read_text, record_text, shown};
+use serde::Serialize;
+use serde_with::DeserializeFromStr;
 
 /// The text is not an id: a positive whole decimal number without leading zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,25 +24,11 @@ fn parse(text: &str) -> Result<u64, NotAnId> {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "u64")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, DeserializeFromStr)]
+        #[serde(into = "u64")]
         pub struct $name(pub u64);
 
-        impl FromStr for $name {
-            type Err = NotAnId;
-
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
-                parse(text).map(Self)
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = NotAnId;
-
-            fn try_from(text: String) -> Result<Self, NotAnId> {
-                text.parse()
-            }
-        }
+        read_text!($name or NotAnId: |text| parse(text).ok().map(Self));
 
         impl From<$name> for u64 {
             fn from(id: $name) -> Self {
@@ -50,11 +36,7 @@ macro_rules! ids {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(formatter)
-            }
-        }
+        shown!($name: |id| id.0);
 
         impl TryFrom<i64> for $name {
             type Error = NotAnId;
@@ -129,20 +111,8 @@ mod tests {
         for good in ["1", "42", "1000000000000000"] {
             assert_eq!(good.parse::<NewsId>().map(|id| id.to_string()), Ok(good.to_owned()));
         }
-        for bad in [
-            "",
-            "0",
-            "-1",
-            "+1",
-            "01",
-            "1.0",
-            "1 ",
-            " 1",
-            "1e3",
-            "١",
-            "1000000000000001",
-            "99999999999999999999999",
-        ] {
+        let invalid = "|0|-1|+1|01|1.0|1 | 1|1e3|١|1000000000000001|99999999999999999999999";
+        for bad in invalid.split('|') {
             assert_eq!(bad.parse::<NewsId>(), Err(NotAnId), "{bad:?}");
         }
     }

@@ -201,18 +201,11 @@ impl FullName {
     /// When it is too long, has control or direction characters, or mixes scripts.
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "fullname";
-        let name = input.trim();
-        let is_refused = |c: char| is_unfit_for_line(c) || is_direction_mark(c);
-        refuse_characters(FIELD, name, is_refused)?;
-        refuse_longer(FIELD, name, MAX_FULL_NAME)?;
-        // An invisible name counts as none.
-        if !name.chars().any(is_visible) {
-            return Ok(Self(String::new()));
-        }
-        if !lookalikes::has_one_script(name) {
+        let name = line_or_nothing(FIELD, input, MAX_FULL_NAME)?;
+        if !name.is_empty() && !lookalikes::has_one_script(&name) {
             return Err(InputError::MixedScripts { field: FIELD });
         }
-        Ok(Self(name.to_owned()))
+        Ok(Self(name))
     }
 }
 
@@ -348,9 +341,7 @@ pub(super) fn line(field: &'static str, input: &str, most: usize) -> Result<Stri
 /// A line of text, trimmed; empty if nothing in it is visible.
 pub(super) fn line_or_nothing(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
     let text = input.trim();
-    let is_refused =
-        |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
-    refuse_characters(field, text, is_refused)?;
+    refuse_characters(field, text, |c| is_unfit_for_line(c) || is_direction_mark(c))?;
     refuse_longer(field, text, most)?;
     Ok(if text.chars().any(is_visible) { text.to_owned() } else { String::new() })
 }
@@ -390,7 +381,7 @@ pub(super) fn refuse_longer(field: &'static str, text: &str, most: usize) -> Res
     if text.chars().count() > most { Err(InputError::TooLong { field, most }) } else { Ok(()) }
 }
 
-fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), InputError> {
+pub(super) fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), InputError> {
     if text.chars().count() < least { Err(InputError::TooShort { field, least }) } else { Ok(()) }
 }
 

@@ -1,7 +1,7 @@
 //! Names of topics, and choices of several.
 
 use super::limits::{MAX_TOPICS, TOPIC_MAX, TOPIC_MIN};
-use super::text::InputError;
+use super::text::{InputError, refuse_longer, refuse_shorter};
 use crate::values::text_forms::{read_text, shown};
 use serde_with::DeserializeFromStr;
 use tidings_keyspace::Within;
@@ -24,12 +24,8 @@ impl Topic {
             let shown = name.chars().take(TOPIC_MAX + 1).collect();
             return Err(InputError::TopicCharacter { field, shown });
         }
-        if name.len() < TOPIC_MIN {
-            return Err(InputError::TooShort { field, least: TOPIC_MIN });
-        }
-        if name.len() > TOPIC_MAX {
-            return Err(InputError::TooLong { field, most: TOPIC_MAX });
-        }
+        refuse_shorter(field, name, TOPIC_MIN)?;
+        refuse_longer(field, name, TOPIC_MAX)?;
         Ok(Self(name.to_owned()))
     }
 }

@@ -59,7 +59,7 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
     for (news, ([author, posted, comments], votes)) in ids.iter().copied().zip(stories) {
         let key = || keys::news(news);
         let votes = fields::members(votes, &keys::news_up(news), |(voter, time)| {
-            Some((voter.parse::<UserId>().ok()?.0, Some(seconds(time))))
+            Some((voter.parse::<UserId>().ok()?.0, Some(Timestamp::from_score(time).0)))
         });
         let author: Option<UserId> = fields::read(author.as_deref(), key, "user_id");
         let posted: Option<u64> = fields::read(posted.as_deref(), key, "ctime");
@@ -72,12 +72,6 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
         }
     }
     Ok(threads)
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-const fn seconds(score: f64) -> u64 {
-    // The cast saturates.
-    score as u64
 }
 
 /// Reads the comments of threads, in rounds of about [`VOTE_RING_CHUNK`] comments.
