@@ -22,7 +22,7 @@ use crate::values::{
     Closed, CommentAddress, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing,
     Timestamp, UserId, Withheld,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Site, keys};
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, read};
 use tidings_language::t;
 
@@ -73,6 +73,11 @@ impl Contribution {
         let found = site.store.fetch(Self::of_post(thing)).await??;
         let PostState { kind, deleted, .. } = found.state();
         if deleted { Err(Refusal::Closed(kind, Closed::Deleted).into()) } else { Ok(found) }
+    }
+
+    /// Reads it; `None` where [`Contribution::read`] refuses.
+    pub(crate) async fn find(site: &Site, thing: &Thing) -> Result<Option<Self>, Error> {
+        unless_refused(Self::read(site, thing).await)
     }
 
     /// Refuses what readers do not see.
@@ -306,6 +311,15 @@ fn cannot_be_flagged(person: &User) -> Refusal {
     Refusal::CannotBeFlagged(Thing::User(person.username.as_str().into()))
 }
 
+/// The value that was read; `None` if the domain refuses it.
+pub(crate) fn unless_refused<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The beginning of a text, in one line.
 pub(crate) fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -337,16 +351,7 @@ pub(crate) fn shortened(text: String) -> String {
 
 /// The author of a post; `None` if there is no such post. Rounds: 1.
 pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
-    let key = match thing {
-        Thing::Story(id) => keys::news(*id),
-        Thing::Tweet(id) => keys::tweet(*id),
-        Thing::Comment(address) => {
-            return Ok(site.store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id));
-        }
-        _ => return Ok(None),
-    };
-    let author = site.store.fetch(read::field(&key, "user_id")).await?;
-    Ok(fields::read(author.as_deref(), || key, "user_id"))
+    Ok(site.store.fetch(Contribution::of_post(thing)).await?.ok().map(|post| post.author()))
 }
 
 #[cfg(test)]

@@ -112,11 +112,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         if !flag.waits() {
             return Err(Refusal::FlagDecided.into());
         }
-        let subject = match Contribution::read(site, thing).await {
-            Ok(subject) => Some(subject),
-            Err(Error::Refused(_)) => None,
-            Err(error) => return Err(error),
-        };
+        let subject = Contribution::find(site, thing).await?;
         let mut batch = Batch::new();
         let is_hidden =
             subject.as_ref().is_some_and(|subject| subject.withheld().is_some_and(Withheld::is_flagged));

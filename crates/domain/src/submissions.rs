@@ -110,9 +110,7 @@ impl Submission {
             _ => Ok(()),
         }
     }
-}
 
-impl Submission {
     /// The same as an edit of a story by a moderator.
     ///
     /// # Errors

@@ -55,19 +55,17 @@ pub async fn vote_news(
         }
         standing.refuse_second_vote()?;
         let prices = site.rules.karma.story_vote(is_up);
-        let price = Price::of(site, (&user, account), news.user_id, prices)?;
-        let [cost, transfer] = price.karma(site, news.user_id).await?;
+        let price = Price::of(site, (&user, account), news.user_id, prices).await?;
         let record = VoteEffect {
-            cost,
-            transfer,
+            cost: price.cost,
+            transfer: price.transfer,
             article: article.as_ref().map(ArticleVote::effect).unwrap_or_default(),
             ..VoteEffect::free(now)
         };
         let mut batch = vote_batch(now, &news, voter, direction);
         standing.check(&mut batch);
-        price.check(&mut batch, voter);
+        price.write(&mut batch, [voter, news.user_id]);
         let counters = count_vote(&mut batch, &news, (direction, 1), (now, &site.rules.ranking));
-        write_karma(&mut batch, [voter, news.user_id], [-cost, transfer]);
         if is_up {
             add_upvoted(&mut batch, voter, id, now.as_score());
         }
@@ -139,7 +137,8 @@ pub async fn take_back_news_vote(
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
-        let reads = (VotedItem::of(site, now, id, account), article_state(id, voter), saved_at(id, voter));
+        let saved = read::score(keys::user_saved(voter), id.to_string());
+        let reads = (VotedItem::of(site, now, id, account), article_state(id, voter), saved);
         let (state, article, saved) = site.store.fetch(reads).await?;
         let VotedItem { news, my_vote, recent, standing } = state?;
         let article = ArticleVote::new(article, now, &news, voter);
@@ -233,48 +232,40 @@ struct Price {
 
 impl Price {
     /// The price for a voter, as stored now and as known from the session. Votes on what one has written
-    /// oneself are free. Moderators and administrators need no karma, and pay what they have.
-    fn of(
+    /// oneself are free. Moderators and administrators need no karma, and pay what they have. An author who has left gets
+    /// nothing. Rounds: none, and 1 if the author gets any.
+    async fn of(
         site: &Site,
         (voter, account): (&User, &User),
         author: UserId,
-        price: VotePrice,
-    ) -> Result<Self, Refusal> {
-        let VotePrice { needed, cost, transfer } = price;
+        VotePrice { needed, cost, transfer }: VotePrice,
+    ) -> Result<Self, Error> {
         if voter.id == author {
             return Ok(Self { needed: None, cost: 0, transfer: 0 });
         }
-        // Only a karma source may go below zero.
-        if voter.flags.karma_source {
-            return Ok(Self { needed: None, cost, transfer });
-        }
-        let (needed, cost) = if account.role() >= Role::Moderator {
+        let (needed, cost) = if voter.flags.karma_source {
+            // Only a karma source may go below zero.
+            (0, cost)
+        } else if account.role() >= Role::Moderator {
             let paid = cost.min(voter.karma.max(0));
             (paid, paid)
         } else {
             (needed, cost)
         };
-        if needed <= 0 {
-            return Ok(Self { needed: None, cost, transfer });
+        let needed = (needed > 0).then_some(needed);
+        if let Some(needed) = needed.filter(|needed| voter.karma < *needed) {
+            return Err(Refusal::of_vote(needed, &site.rules.karma).into());
         }
-        if voter.karma < needed {
-            return Err(Refusal::of_vote(needed, &site.rules.karma));
-        }
-        Ok(Self { needed: Some(needed), cost, transfer })
+        let pays_author = transfer != 0 && people::exists(site, author).await?;
+        Ok(Self { needed, cost, transfer: if pays_author { transfer } else { 0 } })
     }
 
-    /// The karma that the vote moves: what the voter pays, and what the author gets if they are still there.
-    /// Rounds: none, and 1 if it gives any.
-    async fn karma(&self, site: &Site, author: UserId) -> Result<[i64; 2], Error> {
-        let pays_author = self.transfer != 0 && people::exists(site, author).await?;
-        Ok([self.cost, if pays_author { self.transfer } else { 0 }])
-    }
-
-    /// Checks that the voter still has enough.
-    fn check(&self, batch: &mut Batch, voter: UserId) {
+    /// Moves the karma, if the voter still has enough.
+    fn write(&self, batch: &mut Batch, [voter, author]: [UserId; 2]) {
         if let Some(needed) = self.needed {
             batch.field_at_least(keys::user(voter), "karma", needed);
         }
+        write_karma(batch, [voter, author], [-self.cost, self.transfer]);
     }
 }
 
@@ -306,11 +297,6 @@ fn write_karma(batch: &mut Batch, people: [UserId; 2], karma: [i64; 2]) {
             batch.increment_field(keys::user(user), "karma", by);
         }
     }
-}
-
-/// When the voter saved an item, if at all.
-fn saved_at(id: NewsId, voter: UserId) -> impl Fetch<Value = Option<f64>> {
-    read::score(keys::user_saved(voter), id.to_string())
 }
 
 /// Takes an item off the list of those that the voter voted up or saved, unless it was saved.
@@ -356,13 +342,12 @@ pub async fn vote_comment(
         standing.refuse_second_vote_on(address.comment)?;
         let author = stored.comment.user_id;
         let prices = site.rules.karma.comment_vote(direction == Direction::Up);
-        let price = Price::of(site, (&user, account), author, prices)?;
-        let [cost, transfer] = price.karma(site, author).await?;
+        let price = Price::of(site, (&user, account), author, prices).await?;
+        let Price { cost, transfer, .. } = price;
         let mut batch = Batch::new();
         stored.comment.rewrite(&mut batch, &comment);
         standing.check(&mut batch);
-        price.check(&mut batch, voter);
-        write_karma(&mut batch, [voter, author], [-cost, transfer]);
+        price.write(&mut batch, [voter, author]);
         recent.add(site, &mut batch, &VoteEffect { cost, transfer, ..VoteEffect::free(now) }).await?;
         Decision::commit(batch, true).once(request, &address)
     });

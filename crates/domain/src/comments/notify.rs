@@ -103,12 +103,26 @@ impl CommentNotice {
         Self::read(site, now, comment, &audience).await
     }
 
+    /// Reads who is told of another text of a comment: those whom only the new one mentions. Those whom it mentions no longer
+    /// are not shown their entries. Rounds: none if it mentions nobody else, else at most 4.
+    pub(crate) async fn of_edit(
+        site: &Site,
+        now: Moment,
+        (address, author): (CommentAddress, UserId),
+        texts: [StoredText<'_>; 2],
+    ) -> Result<Self, Error> {
+        let notified = mentions(site, now, author, &names_added(texts)).await?;
+        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
+        let delivery = Delivery::read(site, Some(author), &entries).await?;
+        Ok(Self { delivery, notified, job: None, author, now })
+    }
+
     /// Whether somebody whom the comment concerns has blocked its author.
     pub(super) fn is_blocked_by(&self, user: UserId) -> bool {
         self.delivery.is_blocked_by(user)
     }
 
-    /// Adds it to the batch that posts the comment.
+    /// Adds it to the batch that posts or edits the comment.
     pub(crate) fn write(&self, batch: &mut Batch) {
         self.notified.write(batch);
         self.delivery.write(batch, self.now.timestamp().as_score());
@@ -133,41 +147,10 @@ async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) ->
     Notified::choose(site, now, author, &people).await
 }
 
-/// Whether a text mentions anybody whom the text before it did not mention.
-pub(super) fn mentions_more([old, new]: [StoredText<'_>; 2]) -> bool {
+/// The names that a text mentions, and the text before it did not.
+pub(super) fn names_added([old, new]: [StoredText<'_>; 2]) -> Vec<String> {
     let old = names_in(old);
-    names_in(new).iter().any(|name| !old.contains(name))
-}
-
-/// The entries for those whom only the new text of an edited comment mentions. Those whom it mentions no longer are not
-/// shown theirs.
-pub(crate) struct Reannouncement {
-    delivery: Delivery,
-    notified: Notified,
-    now: Moment,
-}
-
-impl Reannouncement {
-    /// Reads who is told. Rounds: none if the new text mentions nobody else, else at most 4.
-    pub(crate) async fn read(
-        site: &Site,
-        now: Moment,
-        (address, author): (CommentAddress, UserId),
-        [old, new]: [StoredText<'_>; 2],
-    ) -> Result<Self, Error> {
-        let old = names_in(old);
-        let new: Vec<String> = names_in(new).into_iter().filter(|name| !old.contains(name)).collect();
-        let notified = mentions(site, now, author, &new).await?;
-        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
-        let delivery = Delivery::read(site, Some(author), &entries).await?;
-        Ok(Self { delivery, notified, now })
-    }
-
-    /// Adds it to the batch that changes the comment.
-    pub(crate) fn write(&self, batch: &mut Batch) {
-        self.notified.write(batch);
-        self.delivery.write(batch, self.now.timestamp().as_score());
-    }
+    names_in(new).into_iter().filter(|name| !old.contains(name)).collect()
 }
 
 /// One step: tells some subscribers.

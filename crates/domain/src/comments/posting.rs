@@ -1,7 +1,7 @@
 //! Posting, editing and deleting comments.
 
 use super::comment::{Comment, read_stored};
-use super::notify::{self, CommentAudience, CommentNotice, Reannouncement, Subscribers};
+use super::notify::{self, CommentAudience, CommentNotice, Subscribers};
 use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::{DEACTIVATED, User};
@@ -265,14 +265,14 @@ pub async fn edit_comment(
         trust::refuse_many_links(site, now, viewer.user, StoredText::Formatted(body.as_str()))?;
         admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [before.body.as_str(), body.as_str()].map(StoredText::Formatted);
-        if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {
+        if !notify::names_added(texts).is_empty() && !has_spent.swap(true, Ordering::Relaxed) {
             viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
         }
         let mut batch = Batch::new();
         // A comment that waits notifies nobody.
         if !is_held {
             let place = (address, before.user_id);
-            Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?.write(&mut batch);
+            CommentNotice::of_edit(site, Moment::from_timestamp(now), place, texts).await?.write(&mut batch);
         }
         let mut comment = Comment::clone(before);
         comment.edit(body.as_str().to_owned(), now);

@@ -3,7 +3,7 @@
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
 use crate::comments::comment::Comment;
-use crate::comments::notify::Reannouncement;
+use crate::comments::notify::CommentNotice;
 use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, excerpt};
 use crate::error::NothingToDo;
@@ -48,7 +48,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     );
     let mut effect = Effect { message: Some(message.to_string()), ..Effect::default() };
     let texts = [comment.stored_text(), StoredText::Formatted(&after)];
-    let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;
+    let announced = CommentNotice::of_edit(case.site, case.now, (address, comment.user_id), texts).await?;
     announced.write(&mut effect.batch);
     comment.body.clone_from(&after);
     comment.edited_at = edited_at;

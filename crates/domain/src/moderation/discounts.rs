@@ -56,11 +56,12 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let is_out = discount.is_some_and(|discount| discount.is_in_force(current.now.timestamp()));
     let records = chunk.iter().copied().zip(records);
     let of_interest = |(id, record): &(NewsId, Option<String>)| id.0 <= last && (is_out || record.is_some());
-    let records: Vec<(NewsId, Option<String>)> = records.filter(of_interest).collect();
-    let stories = Story::read_some(site, current.now.timestamp(), (user, records)).await?;
+    let records = records.filter(of_interest);
+    let story = |record| Story::of(site, current.now.timestamp(), record, user);
+    let stories = site.store.fetch(records.map(story).collect::<Vec<_>>().large()).await?;
     let mut batch = current.batch();
     let mut after = next.saturating_add(DISCOUNT_CHUNK);
-    for story in stories {
+    for story in stories.into_iter().flatten() {
         if batch.writes().len() > DISCOUNT_WRITES {
             after = story.news.id.0;
             break;
@@ -101,16 +102,6 @@ impl<'a> Story<'a> {
                 Some(Self { site, now, user, news, vote, article, thread, record })
             },
         )
-    }
-
-    /// Reads stories with what is out of each already. Rounds: 1.
-    async fn read_some(
-        site: &'a Site,
-        now: Timestamp,
-        (user, records): (UserId, Vec<(NewsId, Option<String>)>),
-    ) -> Result<Vec<Self>, Error> {
-        let reads: Vec<_> = records.into_iter().map(|record| Self::of(site, now, record, user)).collect();
-        Ok(site.store.fetch(reads.large()).await?.into_iter().flatten().collect())
     }
 
     /// Adds to a batch that the votes on the story and its comments are out, or back.

@@ -1,12 +1,12 @@
 //! The networks that people come from: the facts that moderators may know, and those for administrators.
 
-use crate::accounts::origins::{self, Origins};
+use crate::Error;
+use crate::accounts::origins;
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::contributions::person_named;
 use crate::values::{NetworkTag, Timestamp};
-use crate::{Error, Site};
 use std::net::IpAddr;
 
 /// Where somebody has signed up and posted from lately, as a viewer may know it.
@@ -30,10 +30,6 @@ pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbour
     let (site, now) = (visit.site_too(), visit.now());
     let (person, _) = person_named(&site, name).await?;
     let origins = origins::origins_of(&site, now, person.id).await?;
-    shown(&site, origins, role).await
-}
-
-async fn shown(site: &Site, origins: Origins, role: Role) -> Result<Neighbourhood, Error> {
     let people = site.store.fetch(People::of(origins.others.iter().copied())).await?;
     let name = |id| Some(people.get(id)?.username.clone());
     Ok(Neighbourhood {

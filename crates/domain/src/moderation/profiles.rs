@@ -10,13 +10,7 @@ use crate::error::NothingToDo;
 use crate::moderation::log::Line;
 use crate::values::{Action, ModerationId, REMOVED, RemovedBy, Withheld};
 use crate::{Error, Refusal, keys};
-use tidings_keyspace::Hash;
 use tidings_language::t;
-
-/// The decision that removed the texts of a profile.
-fn removed_by(user: &Hash) -> Option<RemovedBy> {
-    user.get(REMOVED)?.parse().ok()
-}
 
 /// Blanks the text about a person and the full name. Moderators can put them back.
 pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
@@ -52,7 +46,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 /// Puts back what was removed of a person last: the text of the profile, or the posts of some days.
 pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
-    let removed = removed_by(&person.hash);
+    let removed: Option<RemovedBy> = person.hash.get(REMOVED).and_then(|removed| removed.parse().ok());
     let removed_posts = remove_all::not_undone(&person.hash);
     let posts = match case.undoes {
         Some(Line { action: Action::RemoveAll, id, .. }) => Some(*id),

@@ -9,7 +9,7 @@ use super::log::{COUNT, IN_PROGRESS, Line};
 use super::people::{StoredPerson, read_person};
 use super::phases::{PHASE, Phase};
 use super::profiles::lines_of;
-use crate::contributions::Contribution;
+use crate::contributions::{Contribution, unless_refused};
 use crate::error::NothingToDo;
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
@@ -148,7 +148,7 @@ async fn remove_post(
     (author, line, reason): (UserId, ModerationId, &str),
 ) -> Result<bool, Error> {
     let (site, now) = (current.site, current.now);
-    let post = unless_refused(Contribution::read(site, thing).await)?;
+    let post = Contribution::find(site, thing).await?;
     let post = post.filter(|post| post.author() == author && post.demand_not_removed().is_ok());
     let Some(post) = post else { return Ok(false) };
     // Another server may be at this step too, and have taken the tweet that announces a story: then the
@@ -191,7 +191,7 @@ async fn restore_post(
     origin: ModerationId,
 ) -> Result<bool, Error> {
     let (site, now) = (current.site, current.now);
-    let Some(post) = unless_refused(Contribution::read(site, thing).await)? else { return Ok(false) };
+    let Some(post) = Contribution::find(site, thing).await? else { return Ok(false) };
     if post.removal().is_ok_and(|removed| removed.line == origin)
         && let Some(delivery) = unless_refused(post.put_back((site, now), batch).await)?
     {
@@ -199,13 +199,4 @@ async fn restore_post(
         return Ok(true);
     }
     Ok(false)
-}
-
-/// The value that was read; `None` if the domain refuses it.
-fn unless_refused<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
-    match read {
-        Ok(read) => Ok(Some(read)),
-        Err(Error::Refused(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -117,17 +117,13 @@ async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Erro
 async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Result<(), Error> {
     let erased = site.act(keys::RETENTION, || async {
         let mut batch = Batch::new();
-        let is_of_line = match Contribution::read(site, thing).await {
-            Err(Error::Refused(_)) => false,
-            Err(error) => return Err(error),
-            Ok(post) => {
-                // A rejected post names no line: the one that has rejected it is the one that was not undone.
-                let was_rejected = line.action == Action::Reject && line.undone_by.is_none();
-                let is_by_line = post.removal().map_or(was_rejected, |removed| removed.line == line.id);
-                is_by_line && post.withheld().is_some_and(Withheld::is_removed)
-            }
+        let is_of_line = |post: &Contribution| {
+            // A rejected post names no line: the one that has rejected it is the one that was not undone.
+            let was_rejected = line.action == Action::Reject && line.undone_by.is_none();
+            let is_by_line = post.removal().map_or(was_rejected, |removed| removed.line == line.id);
+            is_by_line && post.withheld().is_some_and(Withheld::is_removed)
         };
-        if !is_of_line {
+        if !Contribution::find(site, thing).await?.is_some_and(|post| is_of_line(&post)) {
             return Ok(Decision::Done(None));
         }
         let erased = erasing::erase(site, now, thing, &mut batch).await?;

@@ -33,12 +33,7 @@ impl ActedRow {
                 return Err(Refusal::RowChanged.into());
             }
         }
-        let subject = match Contribution::read(site, thing).await {
-            Ok(subject) => Some(subject),
-            Err(Error::Refused(_)) => None,
-            Err(error) => return Err(error),
-        };
-        Ok(Self { flags, subject, other })
+        Ok(Self { flags, subject: Contribution::find(site, thing).await?, other })
     }
 
     /// The thing, if it can be flagged and is still there.

@@ -75,9 +75,7 @@ impl ListedItem {
             Self::Read(news) => news.peek(),
         }
     }
-}
 
-impl ListedItem {
     /// The item with an id; if there is none, what was read to learn that.
     pub(crate) fn with_id(
         visit: &SharedVisit<'_>,

@@ -42,9 +42,7 @@ impl Voters {
             Self::Many => 0,
         }
     }
-}
 
-impl Voters {
     /// The votes on an item.
     fn on(id: NewsId) -> impl Fetch<Value = Tracked<Self>> {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];

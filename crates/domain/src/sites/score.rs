@@ -25,6 +25,8 @@ pub enum Score {
     NoScore,
 }
 
+named!(Score);
+
 /// The least sum of a good site.
 pub const GOOD_SUM: i64 = 20;
 /// The greatest sum of a bad site.
@@ -78,11 +80,7 @@ impl SiteVotes {
             Score::NoScore
         }
     }
-}
 
-named!(Score);
-
-impl SiteVotes {
     /// The votes on a site, for pages: on both of its names, where it has two.
     pub(crate) fn of_site(host: &Hostname) -> impl Fetch<Value = Self> + use<> {
         Self::on(&host.names())

@@ -237,7 +237,7 @@ impl Action<'_> {
             vote: stored.read(host),
             stored,
             other: other.zip(of_other.and_then(|mut votes| votes.pop())),
-            new: NewHosts::from_hash(new),
+            new: NewHosts(new),
             newcomers,
             is_known_host: count.is_some_and(|count| count != "0"),
             networks,
@@ -428,10 +428,6 @@ const DAY: &str = "day";
 const COUNT: &str = "count";
 
 impl NewHosts {
-    const fn from_hash(hash: Hash) -> Self {
-        Self(hash)
-    }
-
     fn is_of(&self, day: Day) -> bool {
         self.0.get(DAY).is_some_and(|stored| stored == day.to_string())
     }

@@ -146,7 +146,7 @@ fn shown_thing(line: &Line, sees: Sees) -> Thing {
 pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Error> {
     let sees = Sees::of(visit).await?;
     if let Some(batch) = window.part_of {
-        return parts_page(visit, window, (batch, sees)).await;
+        return parts_page(visit, window, batch).await;
     }
     let moderator = match &window.moderator {
         Some(name) => Some(id_of(visit, name).await?),
@@ -186,15 +186,11 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
             break;
         }
     }
-    Ok(LogPage { entries: show(visit, found, sees).await?, next })
+    Ok(LogPage { entries: show(visit, found).await?, next })
 }
 
 /// The parts of a batch, the newest first. Rounds: 5.
-async fn parts_page(
-    visit: &mut Visit,
-    window: &LogWindow,
-    (batch, sees): (ModerationId, Sees),
-) -> Result<LogPage, Error> {
+async fn parts_page(visit: &mut Visit, window: &LogWindow, batch: ModerationId) -> Result<LogPage, Error> {
     let batch = visit.fetch(Line::by_id(batch)).await?.ok_or(Refusal::NoSuchModeration)?;
     let mut ids = batch.parts;
     ids.retain(|id| window.before.is_none_or(|before| *id < before));
@@ -203,7 +199,7 @@ async fn parts_page(
     ids.truncate(window.count);
     let next = ids.last().copied().filter(|_| is_more);
     let lines = lines_of(visit, &ids).await?;
-    Ok(LogPage { entries: show(visit, lines, sees).await?, next })
+    Ok(LogPage { entries: show(visit, lines).await?, next })
 }
 
 /// The newest lines since a time, at most so many. Rounds: 2 for each 200 of them.
@@ -231,8 +227,7 @@ pub(in crate::moderation) async fn moderators_of(
     visit: &mut Visit,
     lines: Vec<Line>,
 ) -> Result<Vec<(ShownModerator, Action)>, Error> {
-    let sees = Sees::of(visit).await?;
-    let entries = show(visit, lines, sees).await?;
+    let entries = show(visit, lines).await?;
     Ok(entries.into_iter().map(|entry| (entry.moderator, entry.action)).collect())
 }
 
@@ -301,7 +296,8 @@ fn merged_into(line: &Line) -> Option<NewsId> {
 }
 
 /// The lines as the viewer may see them: with names and titles. Rounds: 2; 3 for moderators, 4 with batches.
-async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
+async fn show(visit: &mut Visit, lines: Vec<Line>) -> Result<Vec<LogEntry>, Error> {
+    let sees = Sees::of(visit).await?;
     let subjects = lines.iter().map(|line| LineSubject::of(&line.thing, sees)).collect::<Vec<_>>();
     let targets: Vec<_> = lines.iter().filter_map(merged_into).collect();
     let titles = targets.iter().map(|id| LineSubject::of(&Thing::Story(*id), sees)).collect::<Vec<_>>();
@@ -367,8 +363,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
 /// [`Refusal::NoSuchModeration`], or the store's.
 pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Error> {
     let line = read_line(&visit.site_too(), id).await?;
-    let sees = Sees::of(visit).await?;
-    show(visit, vec![line], sees).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
+    show(visit, vec![line]).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
 }
 
 /// The line that the viewer wrote with an action that has just been done, by its number; `None` for the number of
@@ -385,6 +380,5 @@ pub async fn just_written(visit: &mut Visit, id: ModerationId) -> Result<Option<
     let is_recent = |line: &Line| line.time <= now && now.seconds_since(line.time) < NOTICE_SECONDS;
     let line = line.filter(|line| line.moderator == viewer && is_recent(line));
     let Some(line) = line else { return Ok(None) };
-    let sees = Sees::of(visit).await?;
-    Ok(show(visit, vec![line], sees).await?.pop())
+    Ok(show(visit, vec![line]).await?.pop())
 }
