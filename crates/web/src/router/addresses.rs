@@ -5,8 +5,7 @@ use crate::features::{
     accounts, administration, algolia, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes,
     search, sessions, sites, stories, timelines, topics,
 };
-use crate::markup::assets;
-use crate::markup::feed_links::FeedKind;
+use crate::markup::{FeedKind, assets};
 use crate::route::BodySize::{Long, Short};
 use crate::route::Cost::{Free, Large, Small};
 use crate::route::Crawlers::{KeptAway, Welcome};
@@ -399,6 +398,9 @@ fn staff_pages() -> Declarations {
 
 /// The calls that are answered the same to all without a session.
 fn public_calls() -> Declarations {
+    use timelines::calls::people_of;
+    let followers = async |name, visit, query| people_of(Side::Followers, name, visit, query).await;
+    let followings = async |name, visit, query| people_of(Side::Followings, name, visit, query).await;
     routes! {
         get "/api/getnews/{sort}/{start}/{count}": public_call(Core, Small, NEWS, &[]).listing(Stories) =>
             stories::calls::list;
@@ -416,9 +418,9 @@ fn public_calls() -> Declarations {
         get "/api/timeline/user/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(Posts) =>
             timelines::calls::of_user;
         get "/api/followers/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
-            timelines::calls::followers;
+            followers;
         get "/api/followings/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
-            timelines::calls::followings;
+            followings;
         get "/api/openapi.json": public_call(Core, Large, ABOUT, &[]) => openapi::document;
         get "/api/moderations": public_call(Core, Small, MODERATION, OF_LOG) => moderation::log::call;
         get "/api/sites/history/{host}": public_call(Sites, Small, SITES, &["days"]) => sites::calls::history;
@@ -440,10 +442,10 @@ fn calls() -> Declarations {
         get "/api/sessions": call(Core, Small, ACCOUNTS).to(Accounts) => sessions::open_sessions::list;
         post "/api/endsession": posted(Core, Short, ACCOUNTS).to(Accounts) => sessions::open_sessions::end_by_call;
         get "/api/export": call(Core, Large, ACCOUNTS) => export::export;
-        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::two_factor::begin;
+        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::second_factors::begin_app_by_call;
         post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
-            sessions::two_factor::confirm;
-        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::two_factor::end;
+            sessions::second_factors::confirm_app_by_call;
+        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::second_factors::remove_app_by_call;
         get "/api/reset-password": call(Core, Small, ACCOUNTS).to(Everyone).written_by_get().for_anyone() =>
             accounts::password_reset::request_by_call;
         post "/api/reset-password": posted(Core, Short, ACCOUNTS).to(Everyone).for_anyone() =>

@@ -5,17 +5,16 @@ use super::form::{ModerationForm, UndoForm};
 use super::messages;
 use super::review::QueueItem;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::accounts::mails;
 use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
 use crate::markup::moderation_tools::DONE;
-use crate::request::answers::{ErrorStatus, answer};
+use crate::request::answers::ErrorStatus;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::{Next, SignedFields, SignedForm, answer};
 use crate::route::LONG;
 use axum::Json;
 use axum::http::StatusCode;
@@ -29,11 +28,7 @@ use tidings_language::m;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or
 /// written, cannot open an inbox, so they get the answer by mail.
-pub(crate) async fn act(
-    app: &App,
-    user: &User,
-    requests: &[ModerationRequest],
-) -> Result<ModerationId, RequestError> {
+pub(crate) async fn act(app: &App, user: &User, requests: &[ModerationRequest]) -> Result<ModerationId> {
     let Some((request, further)) = requests.split_first() else {
         return Err(RequestError::NotFound);
     };
@@ -92,7 +87,7 @@ pub(crate) async fn moderates_instead(
     user: &User,
     thing: Thing,
     deed: impl FnOnce() -> Result<Deed, Error>,
-) -> Result<bool, RequestError> {
+) -> Result<bool> {
     if user.role() < Role::Administrator {
         return Ok(false);
     }
@@ -120,7 +115,7 @@ async fn mail_answer(app: &App, id: ModerationId) {
 pub async fn moderate(
     app: App,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
-) -> Result<Redirect, RequestError> {
+) -> Result<Redirect> {
     let id = act(&app, &user, &form.requests()?).await?;
     Ok(done(back.next.way_back(), id))
 }
@@ -160,7 +155,7 @@ answer! {
 }
 
 /// POST /api/moderate.
-pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn call(app: App, mut form: SignedFields) -> Result<Response> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
     match act(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),

@@ -4,19 +4,16 @@ use super::acting::ModeratedResponse;
 use super::form::{hours, switch};
 use super::kept_list::KeptList;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::dates::to_the_minute;
-use crate::markup::fields::{Field, choice};
-use crate::markup::frame::Frame;
+use crate::markup::fields::choice;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::page::{Member, Page};
-use crate::request::answers::answer;
+use crate::markup::{Field, Frame, Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, parsed, valid};
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::form::{form, parsed, valid};
+use crate::request::{Fields, LocalPath, SignedFields, SignedForm, answer};
 use crate::route::LONG;
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -48,7 +45,7 @@ form! {
 
 const KIND: &Message = m!("it must be network or domain");
 
-fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin, RequestError> {
+fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin> {
     Ok(BannedOrigin::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::from)?)
 }
 
@@ -129,15 +126,12 @@ answer! {
 }
 
 /// GET /api/moderate/bans.
-pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>, RequestError> {
+pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>> {
     Ok(Json(origins::all(&app.site, app.now(), &user).await?.into()))
 }
 
 /// POST /api/moderate/bans.
-pub async fn add(
-    app: App,
-    SignedForm { user, form }: SignedForm<BanForm>,
-) -> Result<Json<BanResponse>, RequestError> {
+pub async fn add(app: App, SignedForm { user, form }: SignedForm<BanForm>) -> Result<Json<BanResponse>> {
     if form.dry_run {
         let stops = origins::stops(&app.site, app.now(), &user, &form.value).await?;
         return Ok(Json(BanResponse::Tried(stops.into())));
@@ -234,13 +228,13 @@ fn ban_line(ListedBan { ban, stopped }: &ListedBan) -> Markup {
 }
 
 /// GET /moderate/bans.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let bans = origins::all(&app.site, app.now(), &user).await?;
     Ok(show(&bans, &Frame::of(&app, &mut visit, &here).await?, None))
 }
 
 /// POST /moderate/bans: what, value, scope, reason, hours, dry_run, apisecret.
-pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
     let ban: BanForm = form.fields.read()?;
     if ban.dry_run {
         let stopped = origins::stops(&app.site, app.now(), &form.user, &ban.value).await?;

@@ -2,14 +2,13 @@
 
 use super::form::{hours, switch};
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::page::{Member, Page};
-use crate::request::answers::answer;
+use crate::error::{RequestError, Result};
+use crate::markup::{Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
+use crate::request::form::{form, parsed, unless_blank, valid};
 use crate::request::paging;
-use crate::request::viewer::SignedFields;
+use crate::request::{Fields, Form, SignedFields, answer};
 use axum::Json;
 use tidings_domain::Site;
 use tidings_domain::accounts::people;
@@ -54,7 +53,7 @@ form! {
 }
 
 // A form without a choice sends empty fields.
-fn trimmed(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+fn trimmed(fields: &Fields, name: &'static str) -> Result<String> {
     Ok(fields.text(name).trim().to_owned())
 }
 
@@ -64,10 +63,8 @@ pub struct DirectoryPart {
     pub rows: Vec<AccountRow>,
     /// The value of `before` for the next part.
     pub next: Option<u64>,
-    /// How many accounts match, if that is known.
+    /// How many accounts match; `None` if the search index has not answered.
     pub total: Option<usize>,
-    /// Whether the search index has answered.
-    pub is_searched: bool,
     /// Whether the viewer is an administrator.
     pub shows_addresses: bool,
 }
@@ -76,11 +73,7 @@ pub struct DirectoryPart {
 ///
 /// # Errors
 /// [`ModeratorsOnly`](tidings_domain::Refusal::ModeratorsOnly); a filter that needs the search index, where there is none; or the store's.
-pub async fn find(
-    app: &App,
-    visit: &mut Visit,
-    query: &DirectoryQuery,
-) -> Result<DirectoryPart, RequestError> {
+pub async fn find(app: &App, visit: &mut Visit, query: &DirectoryQuery) -> Result<DirectoryPart> {
     let shows_addresses = directory::demand(visit).await? == Role::Administrator;
     let inviter = match &*query.invited_by {
         "" => None,
@@ -95,7 +88,7 @@ pub async fn find(
         None => None,
         Some(tag) => Some(directory::of_network(&app.site, visit.now(), tag).await?),
     };
-    let (ids, next, total, is_searched) = match app.search.get() {
+    let (ids, next, total) = match app.search.get() {
         Some(searching) if searching.preparing().is_none() => {
             let rules = &app.site.rules.trust;
             let question =
@@ -109,15 +102,15 @@ pub async fn find(
             let ids: Vec<UserId> = ids.collect();
             let shown = skipped + ids.len();
             let has_more = shown < found.total.min(DIRECTORY_DEPTH) && !ids.is_empty();
-            (ids, has_more.then_some(shown as u64), Some(found.total), true)
+            (ids, has_more.then_some(shown as u64), Some(found.total))
         }
         _ => {
             let (ids, next) = unsearched((&app.site, visit), query, of_network).await?;
-            (ids, next, None, false)
+            (ids, next, None)
         }
     };
     let rows = directory::rows(visit, &ids, filter).await?;
-    Ok(DirectoryPart { rows, next, total, is_searched, shows_addresses })
+    Ok(DirectoryPart { rows, next, total, shows_addresses })
 }
 
 /// The query for the search index.
@@ -161,7 +154,7 @@ async fn unsearched(
     (site, visit): (&Site, &mut Visit),
     query: &DirectoryQuery,
     of_network: Option<Vec<UserId>>,
-) -> Result<(Vec<UserId>, Option<u64>), RequestError> {
+) -> Result<(Vec<UserId>, Option<u64>)> {
     let DirectoryQuery { state, invited_by, since, sort, .. } = query;
     let needs = [
         ("state", state.is_some()),
@@ -208,7 +201,7 @@ form! {
 }
 
 /// The people in the field, and those whose boxes are ticked.
-fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>, RequestError> {
+fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>> {
     let boxes = fields.iter().filter(|(name, _)| name.starts_with(BOX)).map(|(_, username)| username);
     let typed = fields.text(name);
     let separator = if typed.contains('\n') { '\n' } else { ',' };
@@ -228,7 +221,7 @@ fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>, Req
     Ok(usernames)
 }
 
-fn deed(fields: &Fields, name: &'static str) -> Result<Deed, RequestError> {
+fn deed(fields: &Fields, name: &'static str) -> Result<Deed> {
     let hours = hours(fields, "hours")?;
     match fields.required(name)? {
         "ban" => Ok(Deed::Ban(hours)),
@@ -238,7 +231,7 @@ fn deed(fields: &Fields, name: &'static str) -> Result<Deed, RequestError> {
     }
 }
 
-fn removes(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+fn removes(fields: &Fields, name: &'static str) -> Result<bool> {
     let removes = switch(fields, name)?;
     if removes && deed(fields, "action")?.action() != Action::Ban {
         return Err(RequestError::field(name, m!("only a ban removes what people have posted")));
@@ -255,11 +248,7 @@ impl DirectoryForm {
 }
 
 /// Does the same to several people, for both the form and the API.
-pub async fn act(
-    app: &App,
-    (visit, user): (&mut Visit, &User),
-    form: &DirectoryForm,
-) -> Result<DoneForAll, RequestError> {
+pub async fn act(app: &App, (visit, user): (&mut Visit, &User), form: &DirectoryForm) -> Result<DoneForAll> {
     let deeds = form.deeds();
     let asked = (&form.usernames[..], &deeds[..], &form.reason);
     Ok(user.once(&app.site, directory::act_on_all(visit, app.moment(), asked)).await?)
@@ -306,7 +295,7 @@ answer! {
 pub async fn list(
     Page { app, mut visit, .. }: Page<Member>,
     Form(query): Form<DirectoryQuery>,
-) -> Result<Json<DirectoryResponse>, RequestError> {
+) -> Result<Json<DirectoryResponse>> {
     let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
     Ok(Json((rows, next).into()))
 }
@@ -324,7 +313,7 @@ answer! {
 }
 
 /// POST /api/moderate/people.
-pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
+pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>> {
     let asked: DirectoryForm = form.fields.read()?;
     Ok(Json(act(&app, (&mut form.visit, &form.user), &asked).await?.into()))
 }

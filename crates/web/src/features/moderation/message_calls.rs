@@ -2,15 +2,14 @@
 
 use super::form::switch;
 use super::messages::{self, THE_MODERATORS};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
-use crate::request::answers::answer;
+use crate::markup::{Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, filled, form, optional, parsed, text, valid};
-use crate::request::viewer::Call;
+use crate::request::form::{filled, form, optional, parsed, text, valid};
+use crate::request::{Call, Fields, Form, answer};
 use axum::Json;
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
@@ -72,7 +71,7 @@ form! {
 }
 
 /// The line of the log that somebody wants to write about; not where they name a thread.
-pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, RequestError> {
+pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId> {
     if fields.filled("thread").is_some() {
         return Err(RequestError::field(name, m!("leave it out where you name a thread")));
     }
@@ -80,12 +79,12 @@ pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, 
 }
 
 /// The number of a message. It has the same form as other ids.
-pub(super) fn number(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+pub(super) fn number(fields: &Fields, name: &'static str) -> Result<u64> {
     Ok(fields.parsed::<MessageThreadId>(name, m!("it must be the number of a message"))?.0)
 }
 
 /// How many threads to skip.
-pub(super) fn start(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+pub(super) fn start(fields: &Fields, name: &'static str) -> Result<u64> {
     let Some(text) = fields.get(name) else { return Ok(0) };
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);
@@ -161,7 +160,7 @@ pub async fn write(
     Page { app, visit, .. }: Page,
     call: Call,
     fields: Fields,
-) -> Result<Json<WrittenResponse>, RequestError> {
+) -> Result<Json<WrittenResponse>> {
     let (_, written) = messages::write(&app, visit, fields, &call).await?;
     Ok(Json(written.into()))
 }
@@ -170,7 +169,7 @@ pub async fn write(
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,
     Form(query): Form<MessagesQuery>,
-) -> Result<Json<ThreadsResponse>, RequestError> {
+) -> Result<Json<ThreadsResponse>> {
     let MessagesQuery { thread, before, start } = query;
     let ThreadList { mut threads, is_more } = match thread {
         Some(id) => {
