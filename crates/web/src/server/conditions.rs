@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use strum::Display;
 use tidings_domain::administration::Queues;
 use tidings_domain::queue::LaneFigures;
 use tidings_domain::report::BackupState;
@@ -25,23 +26,14 @@ use tidings_language::{Message, Phrase, m, n, p, t};
 pub const TOLD_EVERY: Duration = Duration::from_secs(3_600);
 
 /// Whether to wake somebody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// People notice it, or data is in danger.
     Page,
     /// It can wait until morning.
     Ticket,
-}
-
-impl Severity {
-    /// Its name, as it is written in alerts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Ticket => "ticket",
-        }
-    }
 }
 
 /// A kind of condition. The texts are parts of sentences: they begin in lower case and have no full stop at the end.
