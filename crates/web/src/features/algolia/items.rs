@@ -1,7 +1,7 @@
 //! An item with all comments below it.
 
 use super::hits::date;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::hacker_news::text::text_html;
 use crate::limits::PAGE_LIST_BYTES;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ const BOUNDS: PartBounds = PartBounds {
 ///
 /// # Errors
 /// [`RequestError::NotFound`] for an item that is not there, or that visitors do not see; or the store's.
-pub(super) async fn read(visit: &mut Visit, number: ItemNumber) -> Result<String, RequestError> {
+pub(super) async fn read(visit: &mut Visit, number: ItemNumber) -> Result<String> {
     let (news, comment) = match lists::item(visit, number).await?.ok_or(RequestError::NotFound)? {
         Item::Story(news) => (news, None),
         Item::Comment(CommentAddress { news, comment }) => (news, Some(comment)),
@@ -100,12 +100,7 @@ impl Tree<'_> {
         self.numbers.get(&item).map(|number| number.0)
     }
 
-    fn story(
-        &self,
-        number: ItemNumber,
-        positions: Range<usize>,
-        is_whole: bool,
-    ) -> Result<String, RequestError> {
+    fn story(&self, number: ItemNumber, positions: Range<usize>, is_whole: bool) -> Result<String> {
         let line = Seen::by_visitors(&self.thread.news, ShownIn::List).ok_or(RequestError::NotFound)?;
         let news: &News = &line.news;
         let entry = json!({
@@ -117,7 +112,7 @@ impl Tree<'_> {
         Ok(self.with_children(&entry, positions, is_whole))
     }
 
-    fn branch(&self, mut positions: Range<usize>, is_whole: bool) -> Result<String, RequestError> {
+    fn branch(&self, mut positions: Range<usize>, is_whole: bool) -> Result<String> {
         let root = positions.next().and_then(|root| self.comment(root)).ok_or(RequestError::NotFound)?;
         Ok(self.with_children(&root, positions, is_whole))
     }
