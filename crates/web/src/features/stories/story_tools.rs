@@ -3,9 +3,9 @@
 
 use crate::features::comments::comment_item::{CommentContext, comment_item};
 use crate::limits::THREAD_PAGE;
+use crate::markup::Frame;
 use crate::markup::addresses::news_address;
 use crate::markup::fragments::written;
-use crate::markup::frame::Frame;
 use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Perspective;

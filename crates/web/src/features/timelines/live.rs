@@ -6,16 +6,14 @@
 //! whether its session has ended: then the stream ends too.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{
     SESSION_LOOK, SHARED_SESSION_LOOK, STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAM_RETRY_MS,
     STREAM_RETRY_STEP_MS,
 };
-use crate::markup::page::Page;
-use crate::request::cookies;
-use crate::request::form::Fields;
+use crate::markup::Page;
 use crate::request::paging::cursor;
-use crate::request::viewer::ClientAddress;
+use crate::request::{ClientAddress, Fields, cookies};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -137,11 +135,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`RequestError::TooManyStreams`].
-    pub fn open_for_visitor(
-        self: &Arc<Self>,
-        app: &App,
-        address: IpAddr,
-    ) -> Result<VisitorStream, RequestError> {
+    pub fn open_for_visitor(self: &Arc<Self>, app: &App, address: IpAddr) -> Result<VisitorStream> {
         let networks = ClientNetworks::of(address);
         let mut streams = self.streams.lock();
         if streams.is_full_for(app, address) {
@@ -153,12 +147,7 @@ impl Hub {
     }
 
     /// Opens a stream. The first stream starts the task that receives new tweets.
-    fn open(
-        self: &Arc<Self>,
-        app: &App,
-        reader: UserId,
-        address: IpAddr,
-    ) -> Result<StreamGuard, RequestError> {
+    fn open(self: &Arc<Self>, app: &App, reader: UserId, address: IpAddr) -> Result<StreamGuard> {
         let mut state = self.streams.lock();
         let streams = &mut *state;
         let networks = ClientNetworks::of(address);
@@ -392,7 +381,7 @@ pub async fn events(
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let since = cursor(&fields, "since")?.unwrap_or(Cursor { score: 0.0, id: 0 });
     let reader = visit.viewer().await?.map(|viewer| viewer.id);
     let (Some(reader), Some(token)) = (reader, cookies::session_token(&app, &headers)) else {
