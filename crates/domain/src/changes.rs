@@ -12,7 +12,7 @@
 use crate::values::secrets::random_token;
 use crate::values::text_forms::{read_text, shown};
 use crate::values::{CommentAddress, Hostname, NewsId, NotAnId, TweetId, UserId, WITHHELD};
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
@@ -159,7 +159,7 @@ pub fn last() -> impl Fetch<Value = FeedPlace> {
 
 /// The number of the store, which tells an index whether it is of this one. The first server that asks draws it.
 /// Backups have none, so a restored store gets another. Rounds: 2.
-pub async fn store_number(site: &Site) -> Result<String, Error> {
+pub async fn store_number(site: &Site) -> Result<String> {
     site.act_without_turns(2, || async {
         if let Some(number) = site.store.fetch(read::string(keys::STORE_NUMBER)).await? {
             return Ok(Decision::Done(number));

@@ -9,7 +9,7 @@
 //! apart, and nobody can take those: they are flushed with the post.
 
 use crate::values::{ItemNumber, NewsId};
-use crate::{Applied, Decision, Error, Site, keys};
+use crate::{Applied, Decision, Error, Result, Site, keys};
 use std::iter::zip;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
@@ -120,7 +120,7 @@ impl<const N: usize> Draw<N> {
         site: &Site,
         stored: &[Option<String>],
         batch: &mut Batch,
-    ) -> Result<[u64; N], Error> {
+    ) -> Result<[u64; N]> {
         if self.draws_apart.swap(true, Ordering::Relaxed) {
             return self.apart(site).await;
         }
@@ -132,7 +132,7 @@ impl<const N: usize> Draw<N> {
                 counter.demand(batch, text);
                 Ok(value)
             });
-            let values: Vec<i64> = values.collect::<Result<_, Error>>()?;
+            let values: Vec<i64> = values.collect::<Result<_>>()?;
             let last = values.iter().max().copied().unwrap_or_default().saturating_add(*count);
             zip(counters, values).for_each(|(counter, value)| counter.increment(batch, last - value));
             *first = first_of(counters, (last, *count))?;
@@ -145,7 +145,7 @@ impl<const N: usize> Draw<N> {
     ///
     /// # Errors
     /// [`Error::Busy`] if other programs draw all the time, or the store's.
-    pub(crate) async fn apart(&self, site: &Site) -> Result<[u64; N], Error> {
+    pub(crate) async fn apart(&self, site: &Site) -> Result<[u64; N]> {
         // The caller may hold a turn of its own.
         site.act_without_turns(DRAWS, || async move {
             let mut batch = Batch::new();
@@ -175,7 +175,7 @@ impl<const N: usize> Draw<N> {
 }
 
 /// The first of some numbers, by the last.
-fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64, Error> {
+fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64> {
     let Some(counter) = counters.first() else { return Ok(0) };
     let first = ItemNumber::try_from(last.saturating_sub(count).saturating_add(1));
     first.map(|first| first.0).map_err(|_| counter.unusable())
@@ -191,7 +191,7 @@ fn unusable(counter: &str) -> Error {
 ///
 /// # Errors
 /// When the store fails, or a counter holds no number.
-pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
+pub async fn raise_article_count(site: &Site) -> Result<bool> {
     let counters = [keys::NEWS_COUNT, keys::ARTICLE_COUNT].map(read::string);
     let [news, articles] = site.store.fetch(counters).await?;
     let number = |text: &Option<String>, key| match text {

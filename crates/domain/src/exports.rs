@@ -26,7 +26,7 @@ use crate::values::text_forms::named;
 use crate::values::{
     EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT, Moment, RatedAction, UserId,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Error, Refusal, Result, Site, keys};
 use parking_lot::Mutex;
 use reading::ReadStep;
 use std::iter::Peekable;
@@ -109,7 +109,7 @@ struct ExportSlot<'a> {
 
 impl<'a> ExportSlot<'a> {
     /// A place among the exports that are under way.
-    fn begin(running: &'a UnderWay, account: UserId) -> Result<Self, Error> {
+    fn begin(running: &'a UnderWay, account: UserId) -> Result<Self> {
         let mut accounts = running.0.lock();
         if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
             let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
@@ -165,7 +165,7 @@ impl<'a> Export<'a> {
         now: Moment,
         owner: Actor<'a>,
         session: &'a VisitSession,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if session.user_id != owner.id {
             return Err(Refusal::SessionEnded.into());
         }
@@ -179,7 +179,7 @@ impl<'a> Export<'a> {
     }
 
     /// Ends an export that is complete: only now it counts. Rounds: 2 on a shared store.
-    pub async fn finish(self, now: Moment) -> Result<(), Error> {
+    pub async fn finish(self, now: Moment) -> Result<()> {
         match self.owner.spend(self.site, now, RatedAction::Export).await {
             // Others were finished meanwhile.
             Err(Error::Refused(Refusal::TooManyRequests { .. })) => Ok(()),
@@ -194,7 +194,7 @@ impl<'a> Export<'a> {
 
     /// The next part; `None` at the end. The parts of a section follow each other, and each
     /// section has at least one. Rounds: at most 4.
-    pub async fn next(&mut self) -> Result<Option<ExportPart>, Error> {
+    pub async fn next(&mut self) -> Result<Option<ExportPart>> {
         let Some(step) = self.steps.last().copied() else {
             return Ok(None);
         };

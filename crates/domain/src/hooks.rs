@@ -20,7 +20,7 @@ use crate::values::{
     CommentAddress, HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, Hook, HookId, HookKind,
     HookResult, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES, ModerationId, Moment, NewsId, Thing, Timestamp, UserId,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
@@ -146,7 +146,7 @@ impl HookLook {
 }
 
 /// Looks for hooks and for events. Rounds: 1.
-pub async fn look(store: &Store) -> Result<HookLook, Error> {
+pub async fn look(store: &Store) -> Result<HookLook> {
     let events = read::sorted_range(keys::HOOK_EVENTS, Order::Ascending, 0, HOOK_EVENTS_AT_ONCE);
     let (stored, events) = store.fetch((read::hash(keys::HOOKS), events)).await?;
     let events = events.into_iter().map(|(event, _)| event).collect();
@@ -154,7 +154,7 @@ pub async fn look(store: &Store) -> Result<HookLook, Error> {
 }
 
 /// Makes messages of events, for the hooks that want them. Does nothing if another server has done so. Rounds: 2.
-pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<(), Error> {
+pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<()> {
     let counts: Vec<_> = look.hooks.keys().map(|id| read::sorted_count(keys::hook_outbox(*id))).collect();
     let counts = look.hooks.keys().zip(site.store.fetch(counts).await?);
     let full = counts.filter(|(_, count)| *count >= MAX_HOOK_MESSAGES).map(|(id, _)| *id);
@@ -208,7 +208,7 @@ pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
 }
 
 /// The hooks for which messages are due, each with the messages. Rounds: 1.
-pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>, Error> {
+pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>> {
     let read = |id: &HookId| {
         let hook = *id;
         let messages = Lane::of_hook(hook).due(now, HOOK_MESSAGES_AT_ONCE);
@@ -236,7 +236,7 @@ pub struct Due {
 
 impl Due {
     /// Takes the hook for this server. `None` if it rests, another one has it, or it was removed. Rounds: 1.
-    pub async fn begin(&self, site: &Site, now: Timestamp) -> Result<Option<SendingTurn>, Error> {
+    pub async fn begin(&self, site: &Site, now: Timestamp) -> Result<Option<SendingTurn>> {
         let Some(first) = self.messages.first() else { return Ok(None) };
         let mut batch = Batch::new();
         batch.sorted_member_present(keys::hook_outbox(self.hook), first.to_string());
@@ -252,7 +252,7 @@ pub async fn finish(
     hook: HookId,
     (message, fate): (&HookMessage, Fate),
     result: Option<&HookResult>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let results = keys::hook_results(hook);
     let mut batch = Batch::new();
     batch.sorted_member_present(keys::hook_outbox(hook), message.to_string());
@@ -266,7 +266,7 @@ pub async fn finish(
 }
 
 /// Whether something waits for a moderator. Rounds: 1.
-pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
+pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool> {
     let scores = site.store.fetch(read::scores(keys::REVIEW_QUEUE, [thing.key()])).await?;
     Ok(scores.into_iter().any(|score| score.is_some()))
 }

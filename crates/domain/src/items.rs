@@ -7,7 +7,7 @@
 use crate::changes::Findable;
 use crate::values::text_forms::{read_text, shown};
 use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId};
-use crate::{Applied, Decision, Error, Site, fields, keys};
+use crate::{Applied, Decision, Result, Site, fields, keys};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::hash::Hash;
@@ -127,7 +127,7 @@ fn raise(batch: &mut Batch, (stored, drawn): (Option<String>, u64), to: u64) {
 
 /// Raises the counter to the highest number that an item has, if it is below, so that no number is given twice.
 /// Returns whether it did. Rounds: 2.
-pub(crate) async fn raise_count(site: &Site) -> Result<bool, Error> {
+pub(crate) async fn raise_count(site: &Site) -> Result<bool> {
     let (stored, drawn, last) = site.store.fetch(last()).await?;
     if last <= drawn {
         return Ok(false);
@@ -142,7 +142,7 @@ pub(crate) async fn raise_count(site: &Site) -> Result<bool, Error> {
 ///
 /// # Errors
 /// When the store fails, or others draw numbers all the time.
-pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<(), Error> {
+pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<()> {
     for items in items.chunks(NUMBERED_AT_ONCE) {
         let members: Vec<String> = items.iter().map(Item::to_string).collect();
         site.act(keys::ITEMS_COUNT, || async {
@@ -180,7 +180,7 @@ fn give_next(
 ///
 /// # Errors
 /// When the store fails, or others draw numbers all the time.
-pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<(), Error> {
+pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<()> {
     let member = item.to_string();
     site.act(keys::ITEMS_COUNT, || async {
         let own = site.store.fetch(read::score(keys::ITEMS, &member)).await?;
@@ -198,15 +198,13 @@ pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<(), Error> 
 
 /// When an item was posted; the end of time for one that is not there.
 fn time_of(item: Option<Item>) -> impl Fetch<Value = u64> {
-    let (key, field) = match item {
-        Some(Item::Story(id)) => (keys::news(id), "ctime".to_owned()),
-        Some(Item::Comment(address)) => (keys::thread(address.news), address.comment.to_string()),
-        None => (keys::ITEMS_COUNT.to_owned(), String::new()),
-    };
+    let stored = item.map(|item| match item {
+        Item::Story(id) => read::field(keys::news(id), "ctime"),
+        Item::Comment(address) => read::field(keys::thread(address.news), address.comment.to_string()),
+    });
     let is_comment = matches!(item, Some(Item::Comment(_)));
-    item.map(|_| read::field(key, field)).into_iter().collect::<Vec<_>>().map(move |stored| {
-        let stored = stored.into_iter().flatten().next();
-        let time = stored.and_then(|stored| {
+    Fetch::map(stored, move |stored| {
+        let time = stored.flatten().and_then(|stored| {
             if !is_comment {
                 return stored.parse().ok();
             }

@@ -28,7 +28,7 @@ use crate::queue::{Lane, Lease};
 use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
 use crate::values::{Moment, UserId};
-use crate::{Decision, Error, Site, counts, fields, keys};
+use crate::{Decision, Error, Result, Site, counts, fields, keys};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use std::fmt::Display;
@@ -88,7 +88,7 @@ pub(crate) struct JobKind {
 }
 
 /// The future decision of a step.
-pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<StepOutcome>, Error>>;
+pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<StepOutcome>>>;
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +220,7 @@ pub(crate) fn demand_none(batch: &mut Batch, job: &Job) {
 /// # Errors
 /// [`Error::Busy`] when a step conflicts too often, or the store's. The job then stays in
 /// the queue.
-pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool, Error> {
+pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool> {
     loop {
         match do_some_steps(site, now, kind, job).await? {
             StepOutcome::Done => return Ok(true),
@@ -231,7 +231,7 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job)
 }
 
 /// Does some steps of a job, at most so many that other jobs get a turn.
-async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
+async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome> {
     for _ in 0..TURN_STEPS {
         let outcome = do_step(site, now, kind, job).await?;
         if outcome != StepOutcome::More {
@@ -242,7 +242,7 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> R
 }
 
 /// Does the next step of a job.
-async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
+async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome> {
     let (added, deliveries) = (Mutex::new(Vec::new()), AtomicU64::new(0));
     let taken = || std::mem::take(&mut *added.lock());
     let done = site.act_without_turns(STEP_ATTEMPTS, || async {
@@ -267,7 +267,7 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
 
 /// Does all jobs in the queue, except those that another server is working on. Jobs of
 /// unknown kinds stay in the queue.
-pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
+pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<()> {
     let waiting = read::sorted_range(&*Lane::JOBS.key, Order::Ascending, 0, u64::MAX);
     for (name, _) in site.store.fetch(waiting).await? {
         let job = Job::from_name(name);
@@ -304,7 +304,7 @@ mod tests {
     /// Has as many steps as its subject says, and counts the steps of all jobs in one key.
     const COUNTING: JobKind = JobKind { name: "count", step: |current| Box::pin(count(current)) };
 
-    async fn count(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+    async fn count(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
         let Some(to) = current.subject::<u64>() else {
             return Ok(current.skip());
         };

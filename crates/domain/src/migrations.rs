@@ -24,7 +24,7 @@ use crate::news::discounted::DiscountedVotes;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::values::{MAX_SAVED, NewsId, Timestamp, UserId};
-use crate::{Applied, Error, Site, draws, sites};
+use crate::{Applied, Error, Result, Site, draws, sites};
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
@@ -40,7 +40,7 @@ const STORIES_AT_ONCE: usize = 10;
 const NEWEST_STORIES: u64 = 200;
 
 /// One step of a migration.
-pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
 /// The step to a version from the one before it.
 pub struct Migration {
@@ -109,7 +109,7 @@ migrations! {
 
 /// Lists all stories by their votes, as old as they were when the newest was posted. Rounds: 2 for each 1,000 keys, and those of
 /// [`by_votes::place_all`].
-async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<()> {
     let newest = site.store.fetch(read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1)).await?;
     let now = newest.first().map(|(_, posted)| Timestamp::from_score(*posted)).unwrap_or_default();
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
@@ -122,7 +122,7 @@ async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
 
 /// Forgets who sends what, and until when nobody does, as earlier versions noted it. What waits stays where it is, and is
 /// due as before; a receiver that rested is tried at once. Rounds: 1.
-async fn forget_turns(site: &Site, _: Advance<'_>) -> Result<(), Error> {
+async fn forget_turns(site: &Site, _: Advance<'_>) -> Result<()> {
     let mut batch = Batch::new();
     keys::EARLIER_TURNS.iter().for_each(|key| batch.delete(*key));
     batch.delete_field(keys::HUB_STATE, "due");
@@ -131,7 +131,7 @@ async fn forget_turns(site: &Site, _: Advance<'_>) -> Result<(), Error> {
 
 /// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys and for
 /// each user, and at most 2 for each 1,000 stories of a user.
-async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         for user in first_parts(&keys, &families::USER_UPVOTED).filter_map(|id| id.parse().ok()) {
@@ -141,7 +141,7 @@ async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
+async fn list_saved_of(site: &Site, user: UserId) -> Result<()> {
     let all = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, u64::MAX);
     let left = read::field(keys::user(user), DEACTIVATED);
     let (all, left) = site.store.fetch((all, left)).await?;
@@ -173,7 +173,7 @@ async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
 }
 
 /// Numbers all stories and comments that have no item number, in the order of their times.
-pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     let mut found: Vec<(Timestamp, Item)> = Vec::new();
     while let Some(keys) = walk.next().await? {
@@ -183,13 +183,13 @@ pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error
     number_in_order(site, found).await
 }
 
-async fn number_in_order(site: &Site, mut found: Vec<(Timestamp, Item)>) -> Result<(), Error> {
+async fn number_in_order(site: &Site, mut found: Vec<(Timestamp, Item)>) -> Result<()> {
     found.sort_by_key(|(time, _)| *time);
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
 }
 
 /// Numbers the newest stories and their comments, which Lamer News may have written without, and lists them by votes.
-async fn complete_newest(site: &Site) -> Result<(), Error> {
+async fn complete_newest(site: &Site) -> Result<()> {
     let newest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, NEWEST_STORIES);
     let newest = site.store.fetch(newest).await?;
     let stories: Vec<NewsId> = newest.iter().filter_map(|(id, _)| id.parse().ok()).collect();
@@ -200,7 +200,7 @@ async fn complete_newest(site: &Site) -> Result<(), Error> {
 
 /// Stories and their comments, each with its time. Those that cannot be read are left out. Rounds: 1 for
 /// each ten stories.
-async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>, Error> {
+async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>> {
     let mut found = Vec::new();
     for stories in stories.chunks(STORIES_AT_ONCE) {
         let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
@@ -213,7 +213,7 @@ async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Ite
     Ok(found)
 }
 
-async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()> {
     confirmation::confirm_known_addresses(site, advance).await?;
     // When the waiting mails were written: as far as is known, when they are due.
     let all = read::sorted_range(keys::MAIL_OUTBOX, Order::Ascending, 0, u64::MAX);
@@ -227,7 +227,7 @@ async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
 /// Redis for some time, so the server also does this at each start.
-pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()> {
     complete_accounts(site, advance).await?;
     if items::raise_count(site).await? {
         tracing::info!("raised the counter of items to the highest number that an item has");
@@ -235,7 +235,7 @@ pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()
     complete_newest(site).await
 }
 
-async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<()> {
     match draws::raise_article_count(site).await {
         Ok(false) => {}
         Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
@@ -281,7 +281,7 @@ pub enum UnusableStore {
 }
 
 /// Reads the state of a store. Rounds: 2.
-pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
+pub async fn state_of(store: &Store) -> Result<StoreState> {
     let reads = (read::string(keys::LAYOUT_VERSION), read::string(keys::UNFINISHED));
     let (version, unfinished) = store.fetch(reads).await?;
     let layout = version.as_deref().map_or(Some(0), |text| text.parse().ok());
@@ -295,7 +295,7 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
 
 /// Whether a store has a site, of whatever program and age: a key of one of our families, so not only
 /// keys of other programs on the same Redis database. Rounds: 1, and at most 100 without the common keys.
-pub async fn has_site(store: &Store) -> Result<bool, Error> {
+pub async fn has_site(store: &Store) -> Result<bool> {
     const NAMES_AT_ONCE: usize = 1_000;
     const MOST_PAGES: usize = 100;
     // Keys that nearly every site has, so that few names are read.
@@ -361,7 +361,7 @@ pub async fn migrate(
     state: &StoreState,
     migrations: &[Migration],
     advance: Advance<'_>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut layout = state.layout;
     if layout == 0 && state.keys > 0 {
         note_incomplete(&site.store).await?;
@@ -384,19 +384,19 @@ pub async fn migrate(
 const INCOMPLETE: &str = "incomplete";
 
 /// Notes that the store lacks what Lamer News and the first versions did not write. The checks make it.
-async fn note_incomplete(store: &Store) -> Result<(), Error> {
+async fn note_incomplete(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.set_field(keys::SITE, INCOMPLETE, "1");
     apply(store, batch).await.map(drop)
 }
 
 /// Whether the store lacks lists and articles that Lamer News did not write. Rounds: 1.
-pub async fn is_incomplete(store: &Store) -> Result<bool, Error> {
+pub async fn is_incomplete(store: &Store) -> Result<bool> {
     Ok(store.fetch(read::field(keys::SITE, INCOMPLETE)).await?.is_some())
 }
 
 /// Notes that nothing is missing any more. Rounds: 1.
-pub async fn note_complete(store: &Store) -> Result<(), Error> {
+pub async fn note_complete(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.delete_field(keys::SITE, INCOMPLETE);
     apply(store, batch).await.map(drop)
@@ -404,19 +404,19 @@ pub async fn note_complete(store: &Store) -> Result<(), Error> {
 
 /// Gives an empty store the version of this program before a command writes to it, so that the server
 /// does not take it for one of an earlier version. Rounds: 3.
-pub async fn begin_new(store: &Store) -> Result<(), Error> {
+pub async fn begin_new(store: &Store) -> Result<()> {
     let state = state_of(store).await?;
     let is_new = state.keys == u64::from(state.unfinished.is_some());
     if is_new { note_version(store, 0, LAYOUT_VERSION).await } else { Ok(()) }
 }
 
 /// Gives a store without a site the version of this program. Rounds: 1.
-pub async fn note_newest(store: &Store) -> Result<(), Error> {
+pub async fn note_newest(store: &Store) -> Result<()> {
     note_version(store, 0, LAYOUT_VERSION).await
 }
 
 /// Stores the version. Another server may have done that before.
-async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
+async fn note_version(store: &Store, from: u64, to: u64) -> Result<()> {
     let mut batch = Batch::new();
     batch.string_unchanged(keys::LAYOUT_VERSION, (from > 0).then(|| from.to_string()));
     batch.set(keys::LAYOUT_VERSION, to.to_string());
@@ -452,7 +452,7 @@ mod tests {
         Migration { to, what: "plant", changes_with: None, run }
     }
 
-    async fn append(site: &Site, text: &str) -> Result<(), Error> {
+    async fn append(site: &Site, text: &str) -> Result<()> {
         let before = get(site, "planted").await.unwrap_or_default();
         set(site, "planted", &(before + text)).await;
         Ok(())
@@ -466,7 +466,7 @@ mod tests {
         ]
     }
 
-    async fn run(site: &Site, migrations: &[Migration]) -> Result<(), Error> {
+    async fn run(site: &Site, migrations: &[Migration]) -> Result<()> {
         let state = state_of(&site.store).await?;
         migrate(site, &state, migrations, &|_, _| {}).await
     }

@@ -22,7 +22,7 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, ITEM_UPDATES, ItemNumber, NewsId, SUBMITTED_ITEMS, Timestamp,
     UNKNOWN_ITEMS, UserId,
 };
-use crate::{Error, Refusal, fields, keys};
+use crate::{Error, Refusal, Result, fields, keys};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl NumberedComment {
 
 /// The story or the comment with a number; `None` if there is none, or if it waits for approval. Rounds: at
 /// most 4, whatever the number of its comments.
-pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>, Error> {
+pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>> {
     let Some(found) = with_number(visit, number).await? else { return Ok(None) };
     let (news, comment) = match found {
         Item::Story(news) => (news, None),
@@ -146,14 +146,14 @@ pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Number
 
 /// The item with a number. An item keeps its number, so only the absence of an item can change. Rounds: 1,
 /// and 1 more without an item.
-async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
+async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>> {
     match visit.fetch(items::with_number(number).apart()).await? {
         Some(item) => Ok(Some(item)),
         None => visit.fetch(items::with_number(number)).await,
     }
 }
 
-async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result<NumberedItem, Error> {
+async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result<NumberedItem> {
     let kids = kids(thread, None);
     let numbers = numbers(visit, kids.iter().copied()).await?;
     let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
@@ -166,7 +166,7 @@ async fn numbered_comment(
     number: ItemNumber,
     thread: &Thread,
     id: CommentId,
-) -> Result<Option<NumberedItem>, Error> {
+) -> Result<Option<NumberedItem>> {
     let lines = &thread.lines;
     let position = lines.position(id);
     let place = position.and_then(|position| lines.places().get(position));
@@ -216,7 +216,7 @@ fn kids(thread: &Thread, position: Option<usize>) -> Vec<Item> {
 pub async fn numbers(
     visit: &mut Visit,
     items: impl IntoIterator<Item = Item>,
-) -> Result<HashMap<Item, ItemNumber>, Error> {
+) -> Result<HashMap<Item, ItemNumber>> {
     let items: Vec<Item> = items.into_iter().collect();
     if items.is_empty() {
         return Ok(HashMap::new());
@@ -225,10 +225,7 @@ pub async fn numbers(
 }
 
 /// The stories with some numbers, by the number. Rounds: 1; none without numbers.
-pub async fn stories(
-    visit: &mut Visit,
-    numbers: &[ItemNumber],
-) -> Result<HashMap<ItemNumber, NewsId>, Error> {
+pub async fn stories(visit: &mut Visit, numbers: &[ItemNumber]) -> Result<HashMap<ItemNumber, NewsId>> {
     let found = numbers.iter().map(|number| items::with_number(*number)).collect::<Vec<_>>();
     let found = visit.fetch_if_needed(found).await?;
     let story = |(number, item): (&ItemNumber, Option<Item>)| match item {
@@ -240,7 +237,7 @@ pub async fn stories(
 
 /// The highest number of an item that visitors may know of; 0 if there is none. Of what waits for approval, the newest
 /// [`UNKNOWN_ITEMS`] are passed over. Rounds: 2, and 2 more if very much waits.
-pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
+pub async fn highest(visit: &mut Visit) -> Result<u64> {
     let mut below = None;
     for count in [FIRST_LOOK, UNKNOWN_ITEMS - FIRST_LOOK] {
         let items = visit.fetch(items::below(below, count)).await?;
@@ -289,7 +286,7 @@ impl NumberedPerson {
 }
 
 /// The person with exactly this name; `None` if there is nobody. Rounds: at most 3.
-pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>, Error> {
+pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>> {
     let id = visit.fetch(read::string(keys::username_to_id(name))).await?;
     let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
     let Some(id) = id else { return Ok(None) };
@@ -323,7 +320,7 @@ pub struct Updates {
 
 /// The last [`ITEM_UPDATES`] changes, as far as they concern stories, comments and people, without what waits
 /// for approval. Votes are no changes. Rounds: 2.
-pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
+pub async fn updates(visit: &mut Visit) -> Result<Updates> {
     let changed = visit
         .fetch(read::sorted_range(keys::CHANGES, Order::Descending, 0, ITEM_UPDATES))
         .await?
@@ -360,7 +357,7 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
 
 /// Those of some items of which visitors may not know: they wait for approval, were taken away before readers saw them, or
 /// cannot be read. Rounds: 1; none without items.
-pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>, Error> {
+pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>> {
     let secret = items.iter().copied().map(is_secret).collect::<Vec<_>>();
     let secret = visit.fetch_if_needed(secret).await?;
     Ok(items.iter().zip(secret).filter(|(_, is_secret)| *is_secret).map(|(item, _)| *item).collect())

@@ -14,7 +14,7 @@ use crate::values::retries::wait_after;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::record_text;
 use crate::values::{HookId, LAST_WAIT_SECONDS, Moment, Timestamp};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Result, Site, keys};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Batch, CheckId, Fetch, Order, read};
@@ -225,7 +225,7 @@ impl Lease {
         site: &Site,
         now: Moment,
         mut batch: Batch,
-    ) -> Result<Option<SendingTurn>, Error> {
+    ) -> Result<Option<SendingTurn>> {
         if !self.is_free(site, now) {
             return Ok(None);
         }
@@ -252,7 +252,7 @@ impl SendingTurn {
 
     /// Whether there is time to send one more thing, after the outcome of the last one: `Some` if the receiver is to
     /// rest for so long.
-    pub fn goes_on(&self, last: &Result<Option<Duration>, Error>) -> bool {
+    pub fn goes_on(&self, last: &Result<Option<Duration>>) -> bool {
         matches!(last, Ok(None)) && self.began.elapsed() < TURN
     }
 
@@ -260,12 +260,7 @@ impl SendingTurn {
     ///
     /// # Errors
     /// That of the outcome, or the store's. If the turn cannot be ended, it ends a minute after it began.
-    pub async fn end(
-        self,
-        site: &Site,
-        now: Moment,
-        last: Result<Option<Duration>, Error>,
-    ) -> Result<(), Error> {
+    pub async fn end(self, site: &Site, now: Moment, last: Result<Option<Duration>>) -> Result<()> {
         let mut batch = Batch::new();
         self.demand(&mut batch);
         match last {

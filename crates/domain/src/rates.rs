@@ -22,7 +22,7 @@ use crate::values::{
     ClientNetworks, CountedNetwork, EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, Lacking, MAX_RATED_SOURCES,
     Moment, POSTS_PER_ADDRESS, Rate, RateRules, RatedAction, UserId,
 };
-use crate::{Error, Refusal, Site, counts};
+use crate::{Refusal, Result, Site, counts};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -95,7 +95,7 @@ impl Reports {
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`], or the store's. Rounds: 2 on a shared store.
-pub async fn spend(site: &Site, now: Moment, action: RatedAction, address: IpAddr) -> Result<(), Error> {
+pub async fn spend(site: &Site, now: Moment, action: RatedAction, address: IpAddr) -> Result<()> {
     spend_for(site, now, action, None, address).await
 }
 
@@ -106,7 +106,7 @@ pub(crate) async fn spend_for(
     action: RatedAction,
     account: Option<RatedAccount>,
     address: IpAddr,
-) -> Result<(), Error> {
+) -> Result<()> {
     let rules = &site.rules.rates;
     let buckets = buckets_of(rules, action, account, address);
     if buckets.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) async fn look_for(
     action: RatedAction,
     account: RatedAccount,
     address: IpAddr,
-) -> Result<(), Error> {
+) -> Result<()> {
     let buckets = buckets_of(&site.rules.rates, action, Some(account), address);
     let found = if site.store.is_shared() {
         stored::look(site, now, &buckets).await?
@@ -289,6 +289,7 @@ pub fn note_refusal(site: &Site, now: Moment, action: RatedAction, address: IpAd
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::fields::log::logged;
     use crate::passwords::PasswordWorker;
     use crate::values::Rules;

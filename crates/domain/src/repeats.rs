@@ -32,7 +32,7 @@ pub use answer::KeptAnswer;
 use crate::process_state::process_state;
 use crate::site::apply_in;
 use crate::values::{RequestHash, RequestName, UserId};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Error, Result, Site, keys};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
@@ -105,11 +105,7 @@ impl NamedRequest {
 
     /// Adds the answer to a batch, which then fails if the request was answered already. To the batch that
     /// sets a state, nothing.
-    pub(crate) fn write<A: KeptAnswer>(
-        &self,
-        batch: &mut Batch,
-        answer: &A,
-    ) -> Result<Option<CheckId>, Error> {
+    pub(crate) fn write<A: KeptAnswer>(&self, batch: &mut Batch, answer: &A) -> Result<Option<CheckId>> {
         self.is_noted.store(true, Ordering::Relaxed);
         if self.sets_state {
             return Ok(None);
@@ -136,7 +132,7 @@ impl NamedRequest {
 
     /// The answer, if the request was answered. Rounds: 1, and 1 on a store that waits for replicas, unless
     /// this server knows that they have it.
-    async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {
+    async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>> {
         let Some(record) = site.store.fetch(read::string(&self.key)).await? else { return Ok(None) };
         if site.store.waits_for_replicas() && !site.of::<AnsweredNames>().knows(&self.key) {
             let mut batch = Batch::new();
@@ -150,12 +146,7 @@ impl NamedRequest {
 
     /// Notes the answer to an action that has not done so itself, and was done in this history. Returns false if
     /// an equal request was faster. Rounds: 1.
-    async fn note_after<A: KeptAnswer>(
-        &self,
-        site: &Site,
-        history: &History,
-        answer: &A,
-    ) -> Result<bool, Error> {
+    async fn note_after<A: KeptAnswer>(&self, site: &Site, history: &History, answer: &A) -> Result<bool> {
         let mut batch = Batch::new();
         self.write(&mut batch, answer)?;
         Ok(matches!(apply_in(&site.store, history, batch).await?, Applied::Yes(_)))
@@ -171,7 +162,7 @@ pub(crate) fn note<A: KeptAnswer>(
     request: Option<&NamedRequest>,
     batch: &mut Batch,
     answer: &A,
-) -> Result<(), Error> {
+) -> Result<()> {
     if let Some(request) = request {
         request.write(batch, answer)?;
     }
@@ -233,7 +224,7 @@ where
 ///
 /// # Errors
 /// [`KeyspaceError::Unsure`].
-pub(crate) async fn confirm(store: &Store, history: &History) -> Result<(), Error> {
+pub(crate) async fn confirm(store: &Store, history: &History) -> Result<()> {
     if store.waits_for_replicas() {
         // There is nothing in it to be applied, only to wait for.
         unsure_unless_confirmed(store.commit_in(history, Batch::new()).await)?;
@@ -242,7 +233,7 @@ pub(crate) async fn confirm(store: &Store, history: &History) -> Result<(), Erro
 }
 
 /// Fails unless a batch that checks the values that were read was applied: otherwise they may be lost.
-fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<(), Error> {
+fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<()> {
     match confirmed {
         Ok(_) => Ok(()),
         Err(CommitError::Keyspace(error @ KeyspaceError::Unsure(_))) => Err(error.into()),
@@ -307,7 +298,7 @@ mod tests {
     }
 
     /// Adds 1 to a counter, which it answers.
-    async fn count(site: &Site, request: Option<NamedRequest>) -> Result<u64, Error> {
+    async fn count(site: &Site, request: Option<NamedRequest>) -> Result<u64> {
         let action = site.act("count", || async {
             let count = site.store.fetch(read::string("count")).await?;
             let next: u64 = count.as_deref().map_or(0, |count| count.parse().unwrap()) + 1;
@@ -381,7 +372,7 @@ mod tests {
     async fn an_action_that_fails_is_tried_again() {
         let site = site(&Arc::new(START.into())).await;
         let request = named(1, "a", "/count");
-        let failed: Result<u64, Error> = once(&site, request.as_ref(), async { Err(Error::Busy) }).await;
+        let failed: Result<u64> = once(&site, request.as_ref(), async { Err(Error::Busy) }).await;
         assert!(matches!(failed, Err(Error::Busy)));
         assert_eq!(count(&site, named(1, "a", "/count")).await.unwrap(), 1);
     }
@@ -392,7 +383,7 @@ mod tests {
         let request = || named(1, "a", "/count").map(NamedRequest::setting_a_state);
         assert_eq!(count(&site, request()).await.unwrap(), 1);
         assert_eq!(count(&site, request()).await.unwrap(), 2);
-        let failed: Result<u64, Error> = once(&site, request().as_ref(), async { Err(Error::Busy) }).await;
+        let failed: Result<u64> = once(&site, request().as_ref(), async { Err(Error::Busy) }).await;
         assert!(matches!(failed, Err(Error::Busy)));
     }
 

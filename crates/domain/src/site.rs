@@ -4,7 +4,7 @@ use crate::cache::Caches;
 use crate::passwords::PasswordWorker;
 use crate::process_state::{ProcessState, States};
 use crate::values::{Changeable, Rules};
-use crate::{Error, changes};
+use crate::{Error, Result, changes};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, Store};
 
@@ -47,7 +47,7 @@ impl Applied {
     ///
     /// # Errors
     /// This one, if a check failed.
-    pub(crate) fn or(self, failure: impl Into<Error>) -> Result<Committed, Error> {
+    pub(crate) fn or(self, failure: impl Into<Error>) -> Result<Committed> {
         match self {
             Self::Yes(committed) => Ok(committed),
             Self::No(_) => Err(failure.into()),
@@ -122,13 +122,13 @@ impl Site {
 
     /// Commits a batch whose checks may fail. To decide again after a failure, use
     /// [`Site::act`]. Rounds: 1.
-    pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
+    pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied> {
         apply(&self.store, batch).await
     }
 }
 
 /// [`Site::apply`] on a store.
-pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied, Error> {
+pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied> {
     changes::note(&mut batch);
     applied(store.commit(batch).await)
 }
@@ -137,12 +137,12 @@ pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied, Er
 ///
 /// # Errors
 /// When the store fails, or has another server by now.
-pub(crate) async fn apply_in(store: &Store, history: &History, mut batch: Batch) -> Result<Applied, Error> {
+pub(crate) async fn apply_in(store: &Store, history: &History, mut batch: Batch) -> Result<Applied> {
     changes::note(&mut batch);
     applied(store.commit_in(history, batch).await)
 }
 
-fn applied(outcome: Result<Committed, CommitError>) -> Result<Applied, Error> {
+fn applied(outcome: Result<Committed, CommitError>) -> Result<Applied> {
     match outcome {
         Ok(committed) => Ok(Applied::Yes(committed)),
         Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),

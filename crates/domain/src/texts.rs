@@ -10,7 +10,7 @@ use crate::comments::comment::Comment;
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
 use crate::values::{Hostname, NewsId, NewsUrl, RestrictionKind, Timestamp, TweetId, UserId, Withheld};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Stories whose comments are read in one round.
@@ -223,7 +223,7 @@ fn topics_of(news: &News) -> Vec<String> {
 }
 
 /// The present texts of some things, in their order; `None` for what nobody may find. Rounds: 1.
-pub async fn of(site: &Site, now: Timestamp, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
+pub async fn of(site: &Site, now: Timestamp, things: &[Findable]) -> Result<Vec<Option<Text>>> {
     let text = |thing: &Findable| match thing {
         Findable::Story(id) => {
             News::by_id(*id).or_absent().map(|news| news.as_ref().and_then(Text::of_story)).boxed()
@@ -246,7 +246,7 @@ pub async fn of(site: &Site, now: Timestamp, things: &[Findable]) -> Result<Vec<
 }
 
 /// The texts of the comments of a story. Rounds: 1.
-pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
+pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>> {
     let (news, comments) = site.store.fetch(Comment::with_story(id).large()).await?;
     let Some(news) = news else { return Ok(Vec::new()) };
     Ok(comments.iter().filter_map(|comment| Text::of_comment(&news, comment)).collect())
@@ -276,7 +276,7 @@ pub fn are_in(key: &str) -> bool {
 }
 
 /// The texts of the things of some keys. Rounds: 1, and 1 for each 10 threads among them.
-pub async fn of_keys(site: &Site, now: Timestamp, keys: &[String]) -> Result<Vec<Text>, Error> {
+pub async fn of_keys(site: &Site, now: Timestamp, keys: &[String]) -> Result<Vec<Text>> {
     let (mut things, mut threads) = (Vec::new(), Vec::new());
     for held in keys.iter().filter_map(|key| holds(key)) {
         match held {
@@ -304,7 +304,7 @@ pub struct TextWalk {
 
 impl TextWalk {
     /// A walk from the beginning. Rounds: 1.
-    pub async fn begin(site: &Site) -> Result<Self, Error> {
+    pub async fn begin(site: &Site) -> Result<Self> {
         let counters = [keys::NEWS_COUNT, keys::TWEET_IDS, keys::USERS_COUNT];
         let ends = site.store.fetch(counters.map(|key| fields::counter(key).or_absent())).await?;
         Ok(Self { ends, stage: 0, passed: 0 })
@@ -328,7 +328,7 @@ impl TextWalk {
     ///
     /// # Errors
     /// When the store fails. The same texts are read again then.
-    pub async fn next(&mut self, site: &Site, now: Timestamp) -> Result<Option<Vec<Text>>, Error> {
+    pub async fn next(&mut self, site: &Site, now: Timestamp) -> Result<Option<Vec<Text>>> {
         let Some(end) = self.ends.get(self.stage) else {
             let is_over = self.stage > self.ends.len();
             let sites = if is_over { None } else { Some(sites(site).await?) };
@@ -353,7 +353,7 @@ const fn weight(stage: usize) -> u64 {
 }
 
 /// Stories with their comments.
-async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>, Error> {
+async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>> {
     let read = ids.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
     let mut texts = Vec::new();
     for (news, comments) in site.store.fetch(read.large()).await? {
@@ -365,7 +365,7 @@ async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>, Error
 }
 
 /// The sites that were voted on.
-async fn sites(site: &Site) -> Result<Vec<Text>, Error> {
+async fn sites(site: &Site) -> Result<Vec<Text>> {
     let all = read::sorted_range(keys::LINKS_COUNT, Order::Ascending, 0, u64::MAX).or_absent().large();
     let hosts = site.store.fetch(all).await?;
     Ok(hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).map(Text::of_site).collect())

@@ -13,7 +13,7 @@ use crate::store_rules::{
     claims, form, is, refers, rules,
 };
 use crate::values::{REMOVED, RemovedBy, SessionHash, UserId, lookalikes};
-use tidings_keyspace::{Batch, Fetch, read};
+use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:
     "a user has its form" =>
@@ -46,6 +46,7 @@ rules! { pub(crate) RULES:
         INVITES_CODE: claims(invitation);
     "who gets a digest is in the list of those who get one" =>
         USER: claims(digests);
+        DIGEST_DAILY, DIGEST_WEEKLY: form(Form::MemberOrGone(is::<UserId>), "ids of users");
         DIGEST_DAILY, DIGEST_WEEKLY: claims(digest);
     "a mail that waits says to whom and about what it is" =>
         MAIL_OUTBOX: form(Form::MemberOrGone(is::<WaitingMail>), "mails");
@@ -94,7 +95,7 @@ fn names(subject: &Subject, claims: &mut Claims) {
                 (format!("the user {stored}"), Mend::Person(advice))
             }
         };
-        Some(Fault { key, found, expected: format!("the user {id}"), mend })
+        Some(Fault::new(key, found, format_args!("the user {id}"), mend))
     });
     let key = keys::username_folded(username);
     let mend = write(&key);
@@ -102,7 +103,7 @@ fn names(subject: &Subject, claims: &mut Claims) {
         // Names of other programs are folded later, some of them again.
         let up_to = up_to.and_then(|up_to| up_to.parse::<u64>().ok()).unwrap_or(0);
         let expected = format!("the user {id}, or one whose name looks the same");
-        let fault = Fault { key, found: "nothing".to_owned(), expected, mend };
+        let fault = Fault::new(key, "nothing", expected, mend);
         (stored.is_none() && id.0 <= up_to).then_some(fault)
     });
 }
@@ -222,15 +223,12 @@ fn digests(subject: &Subject, claims: &mut Claims) {
 }
 
 fn digest(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
+    let Some(id) = subject.member_id::<UserId>() else { return };
     let Some((_, wanted)) = DIGEST_LISTS.into_iter().find(|(list, _)| *list == subject.key) else { return };
-    let (found, key) = (format!("the member {member}"), member.parse().ok().map(keys::user));
-    let chosen = Fetch::map(key.clone().map(|key| read::field(key, "digest")), Option::flatten);
-    claims.belongs(format_args!("users with the digest {wanted}"), chosen, move |chosen, batch| {
-        if let Some(key) = key {
-            batch.field_unchanged(key, "digest", chosen.as_deref());
-        }
-        (chosen.as_deref() != Some(wanted)).then_some(found)
+    let (key, expected) = (keys::user(id), format!("users with the digest {wanted}"));
+    claims.belongs(expected, read::field(&key, "digest"), move |chosen, batch| {
+        batch.field_unchanged(key, "digest", chosen.as_deref());
+        (chosen.as_deref() != Some(wanted)).then(|| format!("the member {id}"))
     });
 }
 

@@ -145,8 +145,8 @@ fn has_thread(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(count)) = (subject.id::<NewsId>(), count) else { return };
     let key = keys::thread(news);
     claims.of("comments").add(read::expiry(&key), move |thread| {
-        let (found, expected) = ("nothing".to_owned(), format!("{count} comments or more"));
-        (thread == Expiry::Absent).then_some(Fault { key, found, expected, mend: LOST })
+        let expected = format!("{count} comments or more");
+        (thread == Expiry::Absent).then(|| Fault::new(key, "nothing", expected, LOST))
     });
 }
 

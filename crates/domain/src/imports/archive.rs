@@ -17,7 +17,7 @@ use crate::values::{
     Body, CommentAddress, CommentId, Hostname, ImportSource, ImportedName, ImportedVotes, ItemNumber,
     MAX_COMMENTS_PER_THREAD, NewsId, Timestamp, Topics, UserId,
 };
-use crate::{Error, Site, fields, keys, records};
+use crate::{Error, Result, Site, fields, keys, records};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, read};
 
@@ -101,7 +101,7 @@ pub async fn import_lines(
     now: Timestamp,
     archive: &Archive,
     lines: &[NumberedLine],
-) -> Result<Imported, Error> {
+) -> Result<Imported> {
     let source = &archive.source;
     let mut imported = Imported::default();
     let mut plan = Plan::read(site, source, lines).await?;
@@ -143,7 +143,7 @@ pub async fn import_lines(
 
 /// Whether items from a source are those of this site itself, of which it has some, and none that were imported. Rounds:
 /// at most 1.
-pub async fn is_own_export(site: &Site, source: &ImportSource) -> Result<bool, Error> {
+pub async fn is_own_export(site: &Site, source: &ImportSource) -> Result<bool> {
     if source_of_site(site).as_ref() != Some(source) {
         return Ok(false);
     }
@@ -163,7 +163,7 @@ async fn write_site_votes(
     now: Timestamp,
     host: &Hostname,
     votes: ArchivedVotes,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     if site.store.fetch(read::field(keys::link(host), "count_of_votes")).await?.is_some() {
         return Ok(false);
     }
@@ -253,7 +253,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Reads what the lines depend on. Rounds: at most 3.
-    async fn read(site: &Site, source: &ImportSource, lines: &[NumberedLine]) -> Result<Self, Error> {
+    async fn read(site: &Site, source: &ImportSource, lines: &[NumberedLine]) -> Result<Self> {
         let numbers: HashSet<u64> = lines
             .iter()
             .flat_map(|line| match &line.content {
@@ -399,7 +399,7 @@ impl<'a> Plan<'a> {
         now: Timestamp,
         source: &ImportSource,
         accounts: &HashMap<Option<ImportedName>, UserId>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if self.items.is_empty() {
             return Ok(());
         }
@@ -481,7 +481,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Draws numbers for the new comments of old stories. Returns the first of each. Rounds: 1, none without any.
-    async fn draw_comments(&self, site: &Site) -> Result<HashMap<NewsId, u64>, Error> {
+    async fn draw_comments(&self, site: &Site) -> Result<HashMap<NewsId, u64>> {
         let mut batch = Batch::new();
         let mut counts = Vec::new();
         for (story, thread) in &self.threads {

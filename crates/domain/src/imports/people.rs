@@ -8,7 +8,7 @@ use crate::imports::lines::ArchivedPerson;
 use crate::news::item::SOURCE;
 use crate::values::secrets::random_token;
 use crate::values::{Body, FullName, ImportSource, ImportedName, Timestamp, UserId, Username, lookalikes};
-use crate::{Error, Site, fields, keys};
+use crate::{Error, Result, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -21,7 +21,7 @@ pub async fn import_accounts(
     site: &Site,
     now: Timestamp,
     people: &[(String, Username)],
-) -> Result<HashMap<String, UserId>, Error> {
+) -> Result<HashMap<String, UserId>> {
     let people: Vec<WantedAccount<'_>> = people
         .iter()
         .map(|(source, name)| WantedAccount { source: source.clone(), name: name.as_str(), created: now })
@@ -53,7 +53,7 @@ struct Accounts {
     created: Vec<(String, String)>,
 }
 
-async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike) -> Result<Accounts, Error> {
+async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike) -> Result<Accounts> {
     let mut found = known(site, people.iter().map(|person| person.source.as_str())).await?;
     let missing: Vec<&WantedAccount<'_>> =
         people.iter().filter(|person| !found.contains_key(&person.source)).collect();
@@ -84,10 +84,7 @@ async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike)
 }
 
 /// The accounts of people who were imported before. Rounds: 1.
-async fn known<'a>(
-    site: &Site,
-    sources: impl Iterator<Item = &'a str>,
-) -> Result<HashMap<String, UserId>, Error> {
+async fn known<'a>(site: &Site, sources: impl Iterator<Item = &'a str>) -> Result<HashMap<String, UserId>> {
     let sources: Vec<&str> = sources.collect();
     // Redis refuses to look for nothing.
     if sources.is_empty() {
@@ -112,7 +109,7 @@ fn write_account(
     site: &Site,
     (id, name): (UserId, &str),
     created: Timestamp,
-) -> Result<(), Error> {
+) -> Result<()> {
     batch.key_absent(keys::user(id));
     batch.set_fields(
         keys::user(id),
@@ -144,11 +141,7 @@ struct FreeName {
 }
 
 /// A free name for each person: the username, if necessary with a number.
-async fn free_names(
-    site: &Site,
-    people: &[&WantedAccount<'_>],
-    alike: Alike,
-) -> Result<Vec<FreeName>, Error> {
+async fn free_names(site: &Site, people: &[&WantedAccount<'_>], alike: Alike) -> Result<Vec<FreeName>> {
     let [mut given, mut given_alike]: [HashSet<String>; 2] = Default::default();
     let mut names: Vec<Option<FreeName>> = vec![None; people.len()];
     for number in 1_u64.. {
@@ -203,7 +196,7 @@ pub(super) async fn people_of_archive(
     site: &Site,
     source: &ImportSource,
     people: &HashMap<Option<ImportedName>, Timestamp>,
-) -> Result<ArchivePeople, Error> {
+) -> Result<ArchivePeople> {
     let mut wanted: Vec<WantedAccount<'_>> = people
         .iter()
         .filter_map(|(name, created)| {
@@ -230,7 +223,7 @@ pub(super) async fn people_of_archive(
 }
 
 /// The account of all who have left a site: a deactivated one.
-async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Result<UserId, Error> {
+async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Result<UserId> {
     if let Some(id) = known(site, std::iter::once(source)).await?.remove(source) {
         return Ok(id);
     }
@@ -253,7 +246,7 @@ pub(super) async fn write_profiles(
     site: &Site,
     archive: &Archive,
     people: &[(UserId, &ArchivedPerson)],
-) -> Result<u64, Error> {
+) -> Result<u64> {
     if people.is_empty() {
         return Ok(0);
     }

@@ -4,7 +4,7 @@ use super::Job;
 use crate::process_state::process_state;
 use crate::queue::{Lane, LaneFigures};
 use crate::values::{MAX_QUEUED_JOBS, Moment};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -115,6 +115,6 @@ impl JobStatus {
 }
 
 /// The figures of the background jobs. Rounds: 1.
-pub async fn status(site: &Site) -> Result<JobStatus, Error> {
+pub async fn status(site: &Site) -> Result<JobStatus> {
     Ok(site.store.fetch(JobStatus::read(site)).await?)
 }

@@ -5,7 +5,7 @@ use super::{Job, JobKind, StepOutcome, do_some_steps, warn_of_unknown_kind};
 use crate::jobs::Jobs;
 use crate::queue::{Lane, Lease};
 use crate::values::{JOB_SCAN, Moment};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ impl Worker {
     }
 
     /// Jobs that no server is working on. Rounds: 2.
-    async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
+    async fn abandoned(&self) -> Result<Vec<(Job, Moment)>> {
         let due = self.store.fetch(Lane::JOBS.due(Moment::now(&self.clock).timestamp(), JOB_SCAN)).await?;
         if u64::try_from(due.len()).is_ok_and(|due| due < JOB_SCAN) {
             let names: HashSet<&str> = due.iter().map(|(name, _)| name.as_str()).collect();

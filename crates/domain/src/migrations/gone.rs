@@ -8,11 +8,11 @@ use crate::records::RecordEntries;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::values::NewsId;
-use crate::{Error, Site};
+use crate::{Result, Site};
 use tidings_keyspace::Batch;
 
 /// Goes over all stories and their threads. Rounds: 1 for each 1,000 keys, and 2 for each ten stories.
-pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         let stories = first_parts(&keys, &families::NEWS).filter_map(|id| id.parse().ok());
@@ -24,7 +24,7 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
 }
 
 /// Lists those among some stories and their comments. Rounds: 2.
-async fn list(site: &Site, stories: &[NewsId]) -> Result<(), Error> {
+async fn list(site: &Site, stories: &[NewsId]) -> Result<()> {
     let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
     let mut batch = Batch::new();
     for (news, comments) in site.store.fetch(read).await? {

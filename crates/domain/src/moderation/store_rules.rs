@@ -263,12 +263,11 @@ fn bans(subject: &Subject, claims: &mut Claims) {
     batch.sorted_add(keys::BANS_ENDING, id.to_string(), end.as_score());
     claims.add(read::score(keys::BANS_ENDING, id.to_string()), move |found| {
         let found = found.map(Timestamp::from_score);
-        found.is_none_or(|found| found > end).then(|| Fault {
-            key: keys::BANS_ENDING.to_owned(),
-            found: found.map_or_else(|| format!("no member {id}"), |at| format!("the member {id} at {at}")),
-            expected: format!("the member {id} at {end}"),
-            mend: Mend::write(batch, "add the member with its score"),
-        })
+        let at = |time| format!("the member {id} at {time}");
+        let mend = Mend::write(batch, "add the member with its score");
+        let is_right = found.is_some_and(|found| found <= end);
+        let found = found.map_or_else(|| format!("no member {id}"), at);
+        (!is_right).then(|| Fault::new(keys::BANS_ENDING, found, at(end), mend))
     });
 }
 

@@ -81,12 +81,8 @@ fn votes(subject: &Subject, claims: &mut Claims) {
             return counter_fault(&of_news.key, "up", up, whole(count));
         }
         let advice = "restore the key from a backup; if it is lost, add the author to it and run the repair";
-        Some(Fault {
-            key,
-            found: format!("{count} voters without the author {author}"),
-            expected: "the author among those who voted up".to_owned(),
-            mend: Mend::Person(advice),
-        })
+        let found = format!("{count} voters without the author {author}");
+        Some(Fault::new(key, found, "the author among those who voted up", Mend::Person(advice)))
     });
     let (of_news, key) = (subject.of.clone(), keys::news_down(news.id));
     claims.of("down").add(read::sorted_count(&key), move |count| {
@@ -94,12 +90,8 @@ fn votes(subject: &Subject, claims: &mut Claims) {
             return counter_fault(&of_news.key, "down", down, whole(count));
         }
         let advice = "restore the key from a backup; if it is lost, set down of the story to 0";
-        Some(Fault {
-            key,
-            found: "nobody".to_owned(),
-            expected: words::counted(down.unsigned_abs(), "voter", "voters"),
-            mend: Mend::Person(advice),
-        })
+        let expected = words::counted(down.unsigned_abs(), "voter", "voters");
+        Some(Fault::new(key, "nobody", expected, Mend::Person(advice)))
     });
 }
 
@@ -123,12 +115,9 @@ fn by_votes(subject: &Subject, claims: &mut Claims) {
         let scores: Vec<f64> = scores.into_iter().flatten().collect();
         // Counters that are wrong are mended by themselves.
         let is_right = scores == [points] || scores.len() == 1 && voters.map(whole) != counters;
-        (!is_right).then(|| Fault {
-            key: youngest,
-            found: format!("the scores {scores:?} in the lists by votes"),
-            expected: format!("one of {points}"),
-            mend: Mend::write(batch, "add it to the youngest list"),
-        })
+        let found = format!("the scores {scores:?} in the lists by votes");
+        let mend = Mend::write(batch, "add it to the youngest list");
+        (!is_right).then(|| Fault::new(youngest, found, format_args!("one of {points}"), mend))
     });
 }
 
@@ -145,9 +134,8 @@ fn voted_once(subject: &Subject, claims: &mut Claims) {
         if story.is_some() {
             batch.increment_field(keys::news(id), "down", -1);
         }
-        let (found, expected) =
-            (format!("the user {user}, who has also voted up"), "one vote of each user".to_owned());
-        Some(Fault { key, found, expected, mend: Mend::write(batch, "remove the vote down") })
+        let found = format!("the user {user}, who has also voted up");
+        Some(Fault::new(key, found, "one vote of each user", Mend::write(batch, "remove the vote down")))
     });
     claims.besides(Source::existence(keys::news(id)));
 }

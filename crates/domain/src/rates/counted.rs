@@ -10,7 +10,7 @@ use crate::values::{
     MAX_FAILED_LOGINS_OF_PAIR, MAX_WRONG_CODES, MESSAGES_A_DAY, NETWORK_SIGNUPS_SECONDS, Network,
     OWNER_TOLD_SECONDS, Rules, SIGNUP_BURST_SECONDS, TypedName, UserId, WRONG_CODES_SECONDS,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, read};
@@ -124,7 +124,7 @@ impl Limited {
     }
 
     /// Counts one more, unless the limit is reached; returns whether it is not. Rounds: 2.
-    pub(crate) async fn count(&self, site: &Site) -> Result<bool, Error> {
+    pub(crate) async fn count(&self, site: &Site) -> Result<bool> {
         let limit = self.limit(&site.rules);
         site.act(&limit.key, || async {
             let counted = site.store.fetch(limit.clone().counted()).await?;

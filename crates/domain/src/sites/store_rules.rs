@@ -12,7 +12,7 @@ use crate::store_rules::{
     VOTER, claims, form, is, refers, rounds, rules,
 };
 use crate::values::{Day, Hostname, Timestamp, VoterId};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Write, read};
@@ -280,7 +280,7 @@ fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
 }
 
 /// The sum of a voter on a day. One with a count is checked with the count, and not again.
-fn day_sum<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+fn day_sum<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>>> {
     Box::pin(async move {
         let (Some(voter), Some(day)) = (subject.member_id::<VoterId>(), day_of(subject)) else {
             return Ok(None);

@@ -26,11 +26,8 @@ fn tolerated(family: &Family) -> u64 {
 fn capped_list(subject: &Subject, claims: &mut Claims) {
     let Some(Cap { most, full }) = subject.family.cap else { return };
     let (of, tolerated) = (subject.of.clone(), tolerated(subject.family));
-    let fault = move |count: u64, mend| Fault {
-        key: of.key.clone(),
-        found: format!("{count} members"),
-        expected: format!("at most {most}"),
-        mend,
+    let fault = move |count: u64, mend| {
+        Fault::new(&of.key, format_args!("{count} members"), format_args!("at most {most}"), mend)
     };
     if let Some(hash) = subject.hash() {
         // The field of flags that is none.

@@ -68,10 +68,19 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// What is found at a key instead of what is expected, and the remedy.
+    pub(crate) fn new(
+        key: impl Into<String>,
+        found: impl Display,
+        expected: impl Display,
+        mend: Mend,
+    ) -> Self {
+        Self { key: key.into(), found: found.to_string(), expected: expected.to_string(), mend }
+    }
+
     /// A list lacks a member.
     pub(crate) fn lacks(key: impl Into<String>, member: impl Display, mend: Mend) -> Self {
-        let (found, expected) = (format!("no member {member}"), format!("the member {member}"));
-        Self { key: key.into(), found, expected, mend }
+        Self::new(key, format_args!("no member {member}"), format_args!("the member {member}"), mend)
     }
 }
 
@@ -272,8 +281,7 @@ impl<'a> Claims<'a> {
 
     /// The key itself is wrong whatever else is stored.
     pub(crate) fn wrong(&mut self, found: impl Display, expected: impl Display, mend: Mend) {
-        let (found, expected) = (found.to_string(), expected.to_string());
-        self.fault(Fault { key: self.subject.key.clone(), found, expected, mend });
+        self.fault(Fault::new(&self.subject.key, found, expected, mend));
     }
 
     /// The value does not have its form.
@@ -405,12 +413,8 @@ pub(crate) fn counter_fault(key: &str, field: &str, found: i64, expected: i64) -
     // An increment, so that no change in between is lost.
     batch.increment_field(key, field, expected - found);
     let mend = Mend::write(batch, format!("change the field {field} to {expected}"));
-    (found != expected).then(|| Fault {
-        key: key.to_owned(),
-        found: format!("{field} {found}"),
-        expected: format!("{field} {expected}"),
-        mend,
-    })
+    (found != expected)
+        .then(|| Fault::new(key, format_args!("{field} {found}"), format_args!("{field} {expected}"), mend))
 }
 
 /// The fault of a score that is a number of something, if there is one. An absent member counts 0.
@@ -419,12 +423,8 @@ pub(crate) fn score_fault(key: &str, member: &str, found: Option<f64>, expected:
     let mut batch = Batch::new();
     batch.sorted_increment(key, member, expected - stored);
     let mend = Mend::write(batch, format!("change the score of {member} to {expected}"));
-    (!is_same(stored, expected)).then(|| Fault {
-        key: key.to_owned(),
-        found: format!("the member {member} with the score {stored}"),
-        expected: format!("the member {member} with the score {expected}"),
-        mend,
-    })
+    let with = |score| format!("the member {member} with the score {score}");
+    (!is_same(stored, expected)).then(|| Fault::new(key, with(stored), with(expected), mend))
 }
 
 /// Whether two scores are the same, but for how fractions were written.

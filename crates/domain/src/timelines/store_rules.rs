@@ -11,7 +11,7 @@ use crate::store_rules::{
 use crate::timelines::check::HomeCheck;
 use crate::timelines::tweets::Tweet;
 use crate::values::{REMOVED, TweetId, UserId, WITHHELD, Withheld};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use futures_util::future::BoxFuture;
 use tidings_keyspace::{Batch, Expiry, read};
 
@@ -60,13 +60,13 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     demand(claims, None, &AsRead::of_hash(tweet, hash));
 }
 
-fn home<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+fn home<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>>> {
     Box::pin(async move {
         let (Some(id), Some(_)) = (subject.id::<UserId>(), subject.hash()) else { return Ok(None) };
         let check = HomeCheck::begin(site, subject.site.now).await?;
         let Some((found, rests_on)) = check.home_difference(id).await? else { return Ok(None) };
-        let expected = "the newest tweets of the user and of those whom the user follows".to_owned();
-        let fault = Fault { key: keys::home_timeline(id), found, expected, mend: Mend::Home(id) };
+        let expected = "the newest tweets of the user and of those whom the user follows";
+        let fault = Fault::new(keys::home_timeline(id), found, expected, Mend::Home(id));
         Ok(Some(Found::of(fault, rests_on.into_iter().map(Source::all).collect())))
     })
 }
@@ -106,12 +106,9 @@ fn follower(subject: &Subject, claims: &mut Claims) {
         }
         batch.sorted_remove(&followers, user.to_string());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
-        listed.is_none().then(|| Fault {
-            key: followers,
-            found: format!("the member {user}, who does not follow this user"),
-            expected: "people who follow the user".to_owned(),
-            mend: Mend::write(batch, "remove the member"),
-        })
+        let found = format!("the member {user}, who does not follow this user");
+        let mend = Mend::write(batch, "remove the member");
+        listed.is_none().then(|| Fault::new(followers, found, "people who follow the user", mend))
     });
     claims.besides(Source::existence(keys::user(user)));
 }
@@ -125,9 +122,8 @@ fn number_of_followers(claims: &mut Claims, user: UserId) {
         read::field(keys::user(user), "id"),
     );
     claims.add(reads, move |(count, stored, id)| {
-        let fault = |found: String, expected: &str, mend| {
-            Some(Fault { key: keys::MOST_FOLLOWED.to_owned(), found, expected: expected.to_owned(), mend })
-        };
+        let fault =
+            |found: String, expected, mend| Some(Fault::new(keys::MOST_FOLLOWED, found, expected, mend));
         match (count, stored) {
             (0, Some(_)) if id.is_none() => {
                 let mut batch = Batch::new();

@@ -5,7 +5,7 @@ use crate::values::{
     NewsId, Timestamp, UserId, VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES,
     VOTE_RING_VOTES_OF_STORY,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 use tidings_vote_rings::{Ballots, Layer};
 
@@ -27,7 +27,7 @@ struct PendingThread {
 }
 
 /// Reads the votes.
-pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
+pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read> {
     let oldest = Timestamp(now.0.saturating_sub(VOTE_RING_DAYS * SECONDS_A_DAY));
     let scores = (oldest.as_score(), f64::INFINITY);
     let news = read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, VOTE_RING_STORIES + 1);
@@ -48,7 +48,7 @@ pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
 }
 
 /// Reads stories with their votes. Returns their threads.
-async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<PendingThread>, Error> {
+async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<PendingThread>> {
     let story = |id: &NewsId| {
         let story = read::fields(keys::news(*id), ["user_id", "ctime", "comments"]);
         (story, read::sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY))
@@ -75,7 +75,7 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
 }
 
 /// Reads the comments of threads, in rounds of about [`VOTE_RING_CHUNK`] comments.
-async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut Ballots) -> Result<(), Error> {
+async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut Ballots) -> Result<()> {
     let mut threads = threads.into_iter().peekable();
     while threads.peek().is_some() {
         let mut room = VOTE_RING_CHUNK;
