@@ -41,10 +41,8 @@ pub struct Candidates(Vec<News>);
 pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates> {
     let oldest = Timestamp(now.0.saturating_sub(DIGEST_MAX_AGE_SECONDS)).as_score();
     let scores = (oldest, f64::INFINITY);
-    let newest = site
-        .store
-        .fetch(read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, DIGEST_CANDIDATES))
-        .await?;
+    let newest = read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, DIGEST_CANDIDATES);
+    let newest = site.store.fetch(newest).await?;
     let newest: Vec<NewsId> = fields::members(newest, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {

@@ -36,6 +36,11 @@ impl<'a, K: Fn() -> String> StoredFields<'a, K> {
         read(self.text(field), &self.key, field)
     }
 
+    /// The same with another parser.
+    pub(crate) fn parsed<T>(&self, field: &str, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
+        parsed(self.text(field), &self.key, field, parse)
+    }
+
     /// A field as a count; 0 when it is absent, cannot be read or is negative.
     pub(crate) fn count(&self, field: &str) -> u64 {
         count(self.text(field), &self.key, field)
@@ -44,7 +49,17 @@ impl<'a, K: Fn() -> String> StoredFields<'a, K> {
 
 /// The value of a field as a `T`; `None` when it is absent or cannot be read.
 pub(crate) fn read<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> Option<T> {
-    let read = value?.parse().ok();
+    parsed(value, key, field, |value| value.parse().ok())
+}
+
+/// The same with another parser.
+pub(crate) fn parsed<'a, T>(
+    value: Option<&'a str>,
+    key: impl FnOnce() -> String,
+    field: &str,
+    parse: impl FnOnce(&'a str) -> Option<T>,
+) -> Option<T> {
+    let read = parse(value?);
     if read.is_none() {
         report(&key(), Some(field));
     }

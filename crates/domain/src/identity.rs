@@ -87,9 +87,9 @@ impl Identity {
         unreadable.into_iter().for_each(|(field, _)| report(keys::SITE, Some(field)));
         Self {
             texts,
-            links: checked(&fields, LINKS, read_links).unwrap_or_default(),
-            announcement: checked(&fields, ANNOUNCEMENT, Announcement::from_json),
-            reasons: checked(&fields, REASONS, SavedReasons::from_json),
+            links: fields.parsed(LINKS, read_links).unwrap_or_default(),
+            announcement: fields.parsed(ANNOUNCEMENT, Announcement::from_json),
+            reasons: fields.parsed(REASONS, SavedReasons::from_json),
             signups_stopped: fields.read(SIGNUPS_STOPPED),
             young_held: fields.read(YOUNG_HELD),
             logo: fields.read(LOGO),
@@ -108,22 +108,7 @@ impl Identity {
         let measures = measures.map(|measure| measure.reason.len());
         self.texts.bytes() + links.chain(announced).chain(reasons).chain(measures).sum::<usize>()
     }
-}
 
-/// A field as typed text; `None` if it is absent, or if it cannot be read, which is logged.
-fn checked<T, K: Fn() -> String>(
-    fields: &StoredFields<'_, K>,
-    name: &'static str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Option<T> {
-    let parsed = parse(fields.text(name)?);
-    if parsed.is_none() {
-        report(keys::SITE, Some(name));
-    }
-    parsed
-}
-
-impl Identity {
     /// The identity as it is stored.
     pub(crate) fn read() -> impl Fetch<Value = Tracked<Self>> {
         let stored = (read::hash(keys::SITE), read::string(keys::SITE_TAG)).or_absent().tracked();

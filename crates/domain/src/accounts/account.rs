@@ -2,9 +2,8 @@
 
 use crate::accounts::notices::Notice;
 use crate::accounts::session_store::{Device, Session, VisitSession};
-use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::User;
-use crate::accounts::{admission, confirmation, log_in, names, origin_bans, outbox, roles};
+use crate::accounts::{admission, confirmation, log_in, names, origin_bans, outbox, roles, sessions};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
@@ -156,8 +155,7 @@ pub async fn update_profile(
     if let Some(password) = &change.password {
         let hash = site.passwords.hash_for(HashingSource::Account(user.id), password).await?;
         let session = Session::new(user.id)?;
-        let replacement = SessionReplacement { session: session.clone(), device: Some(owner.device), now };
-        let ended = sessions::end_all_sessions(site, &replacement, |batch| {
+        let ended = sessions::end_all_sessions(site, &session, Some((owner.device, now)), |batch| {
             let checks = checks(batch);
             write(batch);
             sessions::choose_password(batch, user.id, &hash);
@@ -204,8 +202,7 @@ pub(crate) async fn confirm_current_password(
 pub async fn set_password(site: &Site, now: Timestamp, id: UserId, password: &NewPassword) -> Result<()> {
     roles::demand_password((site, now), id, password).await?;
     let hash = site.passwords.hash_for(HashingSource::Operator, password).await?;
-    let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
-    sessions::end_all_sessions(site, &replacement, |batch| {
+    sessions::end_all_sessions(site, &Session::new(id)?, None, |batch| {
         sessions::choose_password(batch, id, &hash);
         Vec::new()
     })

@@ -15,11 +15,7 @@ const KARMA_ECONOMY: &str = "karma_economy";
 /// The economy that the store names. Rounds: 1.
 pub async fn stored_economy(store: &Store) -> Result<Option<Economy>> {
     let name = store.fetch(read::field(keys::SITE, KARMA_ECONOMY)).await?;
-    let economy = name.as_deref().map(Economy::parse);
-    if economy == Some(None) {
-        fields::report(keys::SITE, Some(KARMA_ECONOMY));
-    }
-    Ok(economy.flatten())
+    Ok(fields::parsed(name.as_deref(), || keys::SITE.to_owned(), KARMA_ECONOMY, Economy::parse))
 }
 
 /// Keeps what votes cost on a site that has accounts from before votes up were free. Rounds: 2.

@@ -9,10 +9,10 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::users::{Role, User};
 use crate::cache::{MEBIBYTE, Shared, View};
-use crate::values::{BanScope, OriginBan, OriginBanId, OriginKind, Timestamp};
+use crate::values::{BanScope, OriginBan, OriginKind, Timestamp};
 use crate::{Refusal, Result, Site, fields, keys};
 use std::net::{IpAddr, Ipv4Addr};
-use tidings_keyspace::{Batch, Fetch, Reads, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 crate::cache_kind! {
     /// The bans of the site.
@@ -27,19 +27,17 @@ pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<Or
     if let Some(bans) = cache.get(view, &()) {
         return Ok(bans);
     }
-    let mut reads = Reads::default();
-    let stored = read::hash(keys::ORIGIN_BANS).or_absent().tracked();
-    let stored = site.store.fetch(stored).await?.collect_into(&mut reads);
+    let stored = site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent().tracked()).await?;
     let read = |(id, json): (String, String)| {
-        let ban = id.parse().ok().and_then(|id: OriginBanId| OriginBan::from_json(id, &json));
-        if ban.is_none() {
-            fields::report(keys::ORIGIN_BANS, Some(&id));
-        }
-        ban
+        let read = |json: &str| OriginBan::from_json(id.parse().ok()?, json);
+        fields::parsed(Some(&*json), || keys::ORIGIN_BANS.to_owned(), &id, read)
     };
-    let mut bans: Vec<OriginBan> = stored.0.into_iter().filter_map(read).collect();
-    bans.sort_by_key(|ban| ban.id);
-    Ok(cache.insert(view, (), tidings_keyspace::Tracked::new(bans, reads), None))
+    let bans = stored.map(|stored| {
+        let mut bans: Vec<OriginBan> = stored.0.into_iter().filter_map(read).collect();
+        bans.sort_by_key(|ban| ban.id);
+        bans
+    });
+    Ok(cache.insert(view, (), bans, None))
 }
 
 /// Refuses somebody who signs up from a banned origin. Rounds: those of [`of_site`], and a commit

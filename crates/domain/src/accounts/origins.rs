@@ -56,14 +56,14 @@ pub(crate) fn write(origin: Option<&Origin>, batch: &mut Batch, now: Timestamp, 
     // Counted from the beginning of the day, so that nothing is kept longer than is said.
     let kept = (days * SECONDS_A_DAY).saturating_sub(now.seconds_since(today.start()));
     let kept = Duration::from_secs(kept.max(1));
-    let network = keys::network_people(tag, today);
-    batch.sorted_add(&network, user.to_string(), now.as_score());
-    batch.sorted_trim(&network, PEOPLE_OF_A_NETWORK_AND_DAY);
-    batch.expire(network, kept);
-    let addresses = keys::user_addresses(user, today);
-    batch.sorted_add(&addresses, address.to_string(), now.as_score());
-    batch.sorted_trim(&addresses, ADDRESSES_OF_A_DAY);
-    batch.expire(addresses, kept);
+    for (list, member, most) in [
+        (keys::network_people(tag, today), user.to_string(), PEOPLE_OF_A_NETWORK_AND_DAY),
+        (keys::user_addresses(user, today), address.to_string(), ADDRESSES_OF_A_DAY),
+    ] {
+        batch.sorted_add(&list, member, now.as_score());
+        batch.sorted_trim(&list, most);
+        batch.expire(list, kept);
+    }
 }
 
 /// The tag of the network of an address. Rounds: as [`network_secret`].

@@ -6,9 +6,8 @@
 
 use crate::accounts::notices::Notice;
 use crate::accounts::session_store::Session;
-use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::accounts::{log_in, outbox, people, roles};
+use crate::accounts::{log_in, outbox, people, roles, sessions};
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
 use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
@@ -73,10 +72,7 @@ pub async fn request_reset(
         }
         let token = random_token()?;
         let mut batch = Batch::new();
-        match hash.get("pwd_reset") {
-            Some(last) => batch.field_equals(&key, "pwd_reset", last),
-            None => batch.field_absent(&key, "pwd_reset"),
-        };
+        batch.field_unchanged(&key, "pwd_reset", hash.get("pwd_reset"));
         batch.set_field(&key, "pwd_reset", now.to_string());
         let link = format!("{} {}", user.id, fingerprint(CREDENTIALS.map(|field| hash.get(field))));
         batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
@@ -154,8 +150,8 @@ pub async fn set_new_password(
     roles::demand_password((site, now), account.user_id, password).await?;
     let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), password).await?;
     let (reset, key) = (keys::password_reset(token), keys::user(account.user_id));
-    let replacement = SessionReplacement { session: Session::new(account.user_id)?, device: None, now };
-    let ended = sessions::end_all_sessions(site, &replacement, |batch| {
+    let session = Session::new(account.user_id)?;
+    let ended = sessions::end_all_sessions(site, &session, None, |batch| {
         let unused = [
             // Fails if another use of the link has changed the password.
             batch.field_unchanged(&key, "password", account.password.as_ref()),

@@ -136,11 +136,8 @@ pub(crate) enum ArticleEffect {
 }
 
 fn read_json<'a, T: Deserialize<'a>>(user: UserId, field: &str, json: &'a str) -> Option<T> {
-    let read = serde_json::from_str(json).ok();
-    if read.is_none() {
-        fields::report(&keys::user_recent_votes(user), Some(field));
-    }
-    read
+    let read = |json| serde_json::from_str(json).ok();
+    fields::parsed(Some(json), || keys::user_recent_votes(user), field, read)
 }
 
 /// The recent vote of a user on one thing, if there is one.
@@ -230,8 +227,7 @@ fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::{CommentId, Rules};
+    use crate::values::CommentId;
     use tidings_keyspace::Store;
 
     const ALICE: UserId = UserId(1);
@@ -306,7 +302,7 @@ mod tests {
     #[tokio::test]
     async fn records_never_exceed_the_maximum_and_few_votes_read_all_of_them() {
         let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let site = Site::on(store.clone());
         let votes = MAX_RECENT_VOTES + 2 * PRUNE_EVERY;
         let (mut most, before) = (0, store.rounds());
         for id in 1..=votes {

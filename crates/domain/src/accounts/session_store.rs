@@ -215,17 +215,15 @@ pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, session: &Session, op
     let (hash, device) = (session.auth.hash(), opened.device);
     let key = keys::session(&hash);
     let list = keys::user_sessions(session.user_id);
-    batch.set_fields(
-        &key,
-        [
-            ("user_id", session.user_id.to_string()),
-            (SECRET, session.apisecret.clone()),
-            ("since", now.to_string()),
-            ("last_seen", now.to_string()),
-            ("agent", device.agent.clone()),
-            ("address", device.address.to_string()),
-        ],
-    );
+    let fields = [
+        ("user_id", session.user_id.to_string()),
+        (SECRET, session.apisecret.clone()),
+        ("since", now.to_string()),
+        ("last_seen", now.to_string()),
+        ("agent", device.agent.clone()),
+        ("address", device.address.to_string()),
+    ];
+    batch.set_fields(&key, fields);
     if opened.method != LoginMethod::Password {
         batch.set_field(&key, METHOD, opened.method.name());
     }
@@ -287,13 +285,9 @@ pub(crate) struct AllSessions {
 impl AllSessions {
     /// Reads the sessions of an account. Rounds: 1.
     pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self> {
-        let (list, [username, deactivated, auth, apisecret]) = site
-            .store
-            .fetch((
-                read::sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX),
-                read::fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]),
-            ))
-            .await?;
+        let list = read::sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX);
+        let account = read::fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]);
+        let (list, [username, deactivated, auth, apisecret]) = site.store.fetch((list, account)).await?;
         let newest = list.last().map(|(_, score)| *score);
         let hashes = list.into_iter().map(|(hash, _)| hash).collect();
         let has_owner = username.is_some() && deactivated.is_none();

@@ -86,12 +86,8 @@ pub(crate) async fn open_session(
     }
     applications::admit_login(user)?;
     let key = keys::user(id);
-    let newest = site
-        .store
-        .fetch(read::sorted_range(keys::user_sessions(id), Order::Descending, 0, 1))
-        .await?
-        .first()
-        .map(|(_, score)| *score);
+    let newest = read::sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);
+    let newest = site.store.fetch(newest).await?.first().map(|(_, score)| *score);
     let fresh = Session::new(id)?;
     let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
     let session =
@@ -190,28 +186,17 @@ pub(crate) fn choose_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.delete_field(keys::user(id), ROLE_PASSWORD);
 }
 
-/// The session and secrets that replace all sessions of an account.
-pub(crate) struct SessionReplacement<'a> {
-    /// The new secrets.
-    pub(crate) session: Session,
-    /// The device that the new session is opened from; `None` opens none, so that only the
-    /// secret of forms is used.
-    pub(crate) device: Option<&'a Device>,
-    /// The time.
-    pub(crate) now: Timestamp,
-}
-
 /// Ends all sessions of an account and replaces the secret of forms, with further writes in
-/// the same batch.
+/// the same batch. The session that has the new secrets is opened from a device, or not at all.
 ///
 /// `further` may add checks that decide whether the caller may do this. If one of them fails,
 /// nothing is written and the result is `false`.
 pub(crate) async fn end_all_sessions(
     site: &Site,
-    replacement: &SessionReplacement<'_>,
+    session: &Session,
+    opened: Option<(&Device, Timestamp)>,
     further: impl Fn(&mut Batch) -> Vec<CheckId>,
 ) -> Result<bool> {
-    let SessionReplacement { session, device, now } = replacement;
     let user_id = session.user_id;
     let key = keys::user(user_id);
     site.act(&key, || async {
@@ -223,11 +208,11 @@ pub(crate) async fn end_all_sessions(
         let demanded = further(&mut batch);
         all.end(&mut batch, None);
         batch.set_field(&key, "apisecret", &session.apisecret);
-        if let Some(device) = device {
+        if let Some((device, now)) = opened {
             let opened = Opening { device, newest: all.newest, method: LoginMethod::Password };
-            session_store::write_new(&mut batch, *now, session, &opened);
+            session_store::write_new(&mut batch, now, session, &opened);
             let network = origins::tag_of(site, device.address).await?;
-            login::write_network(&mut batch, *now, user_id, &network);
+            login::write_network(&mut batch, now, user_id, &network);
         }
         let decided = Decision::commit(batch, true);
         Ok(demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, Ok(false))))

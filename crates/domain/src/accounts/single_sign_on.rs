@@ -8,15 +8,13 @@
 pub mod round_trip;
 
 use crate::accounts::account::Owner;
-use crate::accounts::confirmation;
 use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant, SecondStep};
 use crate::accounts::roles::GivenRole;
-use crate::accounts::sealed;
 use crate::accounts::session_store::{self, Device, Session, VisitSession};
-use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{DEACTIVATED, OIDC_IDENTITY, User};
+use crate::accounts::{confirmation, sealed, sessions};
 use crate::values::text_forms::never_logged;
 use crate::values::{Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId};
 use crate::{Applied, Error, Refusal, Result, Site, fields, keys};
@@ -88,10 +86,8 @@ impl ProviderLogin {
 /// The outcome for somebody who comes back from a provider.
 #[derive(Debug)]
 pub enum SignedOn {
-    /// They are logged in to this account.
-    LoggedIn(Session),
-    /// The account has a second factor.
-    SecondStep(SecondStep),
+    /// An account is connected to the identity.
+    Known(LogIn),
     /// No account is connected to the identity: the ticket makes or connects one.
     Unknown(String),
 }
@@ -146,10 +142,7 @@ pub async fn log_in(
         let proof = Proof::Provider(login.identity.clone());
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    Ok(match entered.await? {
-        LogIn::Done(session) => SignedOn::LoggedIn(session),
-        LogIn::SecondStep(step) => SignedOn::SecondStep(step),
-    })
+    entered.await.map(SignedOn::Known)
 }
 
 /// The ticket of a login with which its owner connects an account.
@@ -250,16 +243,12 @@ pub async fn confirm(
 
 /// Ends all sessions of the account of an identity, because its provider has asked for it with a token that is good once.
 /// An identity without an account has none. Returns whether the token was not used before.
-pub async fn end_sessions(
-    (site, now): (&Site, Timestamp),
-    identity: &ProviderIdentity,
-    token: &str,
-) -> Result<bool> {
+pub async fn end_sessions(site: &Site, identity: &ProviderIdentity, token: &str) -> Result<bool> {
     let Some(id) = connected(site, identity).await? else {
         let mut batch = Batch::new();
         sealed::use_up(&mut batch, token);
         return Ok(matches!(site.apply(batch).await?, Applied::Yes(_)));
     };
-    let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
-    sessions::end_all_sessions(site, &replacement, |batch| vec![sealed::use_up(batch, token)]).await
+    let session = Session::new(id)?;
+    sessions::end_all_sessions(site, &session, None, |batch| vec![sealed::use_up(batch, token)]).await
 }

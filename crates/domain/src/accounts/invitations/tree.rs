@@ -67,9 +67,8 @@ pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<Bra
 
 /// The tree below the people of a list.
 async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage> {
-    let (top, total) = visit
-        .fetch((read::sorted_range(list, Order::Ascending, start, TREE_PAGE), read::sorted_count(list)))
-        .await?;
+    let top = read::sorted_range(list, Order::Ascending, start, TREE_PAGE);
+    let (top, total) = visit.fetch((top, read::sorted_count(list))).await?;
     let mut growth = Growth::default();
     growth.add(None, list, top);
     for level in 1..=TREE_LEVELS {

@@ -80,11 +80,7 @@ impl StoredFactors {
 
     /// The secret of the authenticator app, if there is one.
     pub(crate) fn totp(&self) -> Option<TotpSecret> {
-        let secret = TotpSecret::parse(self.stored.get(TOTP)?);
-        if secret.is_none() {
-            fields::report(&self.key(), Some(TOTP));
-        }
-        secret
+        fields::parsed(self.stored.get(TOTP), || self.key(), TOTP, TotpSecret::parse)
     }
 
     /// The last time step whose code was used, as it is stored.
@@ -129,11 +125,8 @@ impl StoredFactors {
 
     /// The passkey with an id.
     pub(crate) fn passkey(&self, id: &str) -> Option<Passkey> {
-        let passkey = serde_json::from_str(self.passkey_text(id)?);
-        if passkey.is_err() {
-            fields::report(&self.key(), Some(PASSKEY));
-        }
-        passkey.ok()
+        let read = |json| serde_json::from_str(json).ok();
+        fields::parsed(self.passkey_text(id), || self.key(), PASSKEY, read)
     }
 
     /// The same as it is stored.

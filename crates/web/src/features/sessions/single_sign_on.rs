@@ -15,6 +15,7 @@ use crate::server::provider;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use tidings_domain::Refusal;
+use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::single_sign_on::round_trip::{self, Errand, Journey, RoundTrip};
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
@@ -118,8 +119,8 @@ async fn arrive(
                 }
                 None => Err(failure),
             },
-            Ok(SignedOn::LoggedIn(session)) => Ok(enter(app, &session, &journey.next)),
-            Ok(SignedOn::SecondStep(step)) => {
+            Ok(SignedOn::Known(LogIn::Done(session))) => Ok(enter(app, &session, &journey.next)),
+            Ok(SignedOn::Known(LogIn::SecondStep(step))) => {
                 Ok(second_step_page(app, here, &step, wanted).await?.into_response())
             }
             Ok(SignedOn::Unknown(ticket)) => {
@@ -173,7 +174,7 @@ pub async fn end_sessions(app: App, fields: Fields) -> Result<Response> {
     demand_provider(&app)?;
     let token = fields.text("logout_token");
     let is_new = match provider::read_logout(&app, token).await {
-        Ok((identity, id)) => single_sign_on::end_sessions((&app.site, app.now()), &identity, &id).await?,
+        Ok((identity, id)) => single_sign_on::end_sessions(&app.site, &identity, &id).await?,
         Err(_) => false,
     };
     let status = if is_new { StatusCode::OK } else { StatusCode::BAD_REQUEST };
