@@ -22,7 +22,7 @@ use crate::values::{
     Closed, CommentAddress, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing,
     Timestamp, UserId, Withheld,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, read};
 use tidings_language::t;
 
@@ -66,7 +66,7 @@ impl Contribution {
     /// # Errors
     /// The refusal for a missing or deleted item; [`Refusal::CannotBeFlagged`] for other
     /// kinds; or the store's.
-    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self> {
         if let Thing::User(name) = thing {
             return Ok(Self::Profile(Box::new(person_named(site, name).await?.0)));
         }
@@ -76,7 +76,7 @@ impl Contribution {
     }
 
     /// Reads it; `None` where [`Contribution::read`] refuses.
-    pub(crate) async fn find(site: &Site, thing: &Thing) -> Result<Option<Self>, Error> {
+    pub(crate) async fn find(site: &Site, thing: &Thing) -> Result<Option<Self>> {
         unless_refused(Self::read(site, thing).await)
     }
 
@@ -128,7 +128,7 @@ impl Contribution {
         (site, now): (&Site, Moment),
         batch: &mut Batch,
         (line, state): (ModerationId, Withheld),
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         match self {
             Self::Profile(user) => return Err(cannot_be_flagged(user).into()),
             Self::Story(story) if story.state().is_open() => {
@@ -201,7 +201,7 @@ impl Contribution {
         &self,
         (site, now): (&Site, Moment),
         batch: &mut Batch,
-    ) -> Result<Option<Job>, Error> {
+    ) -> Result<Option<Job>> {
         let tweet = match self {
             Self::Story(story) => {
                 let mut news = News::clone(story);
@@ -295,7 +295,7 @@ impl Contribution {
 }
 
 /// The person with a name, and all that is stored of them. Rounds: 2.
-pub(crate) async fn person_named(site: &Site, name: &str) -> Result<(User, Hash), Error> {
+pub(crate) async fn person_named(site: &Site, name: &str) -> Result<(User, Hash)> {
     let id = site.store.fetch(holder(name)).await?.ok_or(Refusal::NoSuchUser)?;
     let hash = site.store.fetch(read::hash(keys::user(id))).await?;
     Ok((User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?, hash))
@@ -312,7 +312,7 @@ fn cannot_be_flagged(person: &User) -> Refusal {
 }
 
 /// The value that was read; `None` if the domain refuses it.
-pub(crate) fn unless_refused<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(crate) fn unless_refused<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
         Err(Error::Refused(_)) => Ok(None),
@@ -350,7 +350,7 @@ pub(crate) fn shortened(text: String) -> String {
 }
 
 /// The author of a post; `None` if there is no such post. Rounds: 1.
-pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
+pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>> {
     Ok(site.store.fetch(Contribution::of_post(thing)).await?.ok().map(|post| post.author()))
 }
 

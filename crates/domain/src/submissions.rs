@@ -31,7 +31,7 @@ use crate::values::{
     Body, CommentAddress, CommentId, Deed, ItemNumber, Moment, NewsId, NewsUrl, Timestamp, Title, Topics,
     TweetId, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, keys, records};
+use crate::{Decision, Refusal, Result, Site, keys, records};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 use tidings_text::stored_text::StoredText;
@@ -61,7 +61,7 @@ impl Submission {
     ///
     /// # Errors
     /// When a field is invalid, or there is neither URL nor text.
-    pub fn parse(title: &str, url: &str, text: &str) -> Result<Self, Error> {
+    pub fn parse(title: &str, url: &str, text: &str) -> Result<Self> {
         let title = Title::parse(title)?;
         let content = match (url.trim().is_empty(), text.trim().is_empty()) {
             (true, true) => return Err(Refusal::NothingSubmitted.into()),
@@ -195,7 +195,7 @@ pub async fn submit_news(
     now: Moment,
     author: Actor<'_>,
     submission: &Submission,
-) -> Result<Submitted, Error> {
+) -> Result<Submitted> {
     author.demand_may_post(now.timestamp())?;
     author.demand_confirmed(site)?;
     origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
@@ -296,7 +296,7 @@ async fn find_earlier_or_audience(
     (url_keys, counters): (&[String], impl Fetch<Value = Vec<Option<String>>>),
     topics: &Topics,
     batch: &mut Batch,
-) -> Result<RepostCheck, Error> {
+) -> Result<RepostCheck> {
     let earlier: Vec<_> = url_keys.iter().map(read::string).collect();
     let recent = Limited::Stories(author.id).counted(&site.rules);
     let reads = (earlier, recent, Audience::of(author.id), KnownTopics::among(topics), counters);

@@ -16,7 +16,7 @@ use crate::news::ranks::{self, count_vote};
 use crate::values::{
     CommentAddress, MAX_VOTES_ASKED, Moment, NewsId, RatedAction, Timestamp, UserId, VotePrice, VoteState,
 };
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
 /// Votes on an item. A vote up also saves the item, gives the author karma, and counts for the article
@@ -32,7 +32,7 @@ pub async fn vote_news(
     voter: Actor<'_>,
     id: NewsId,
     direction: Direction,
-) -> Result<(), Error> {
+) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let is_up = direction == Direction::Up;
@@ -87,7 +87,7 @@ pub async fn states(
     now: Timestamp,
     voter: &User,
     asked: &[VotedOn],
-) -> Result<Vec<(VotedOn, VoteState)>, Error> {
+) -> Result<Vec<(VotedOn, VoteState)>> {
     let asked = asked.iter().copied().take(MAX_VOTES_ASKED);
     let (mut stories, mut comments) = (Vec::new(), Vec::new());
     for thing in asked {
@@ -127,12 +127,7 @@ const fn state_of(news: &News, vote: Option<Direction>) -> VoteState {
 /// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::NoVoteToTakeBack`],
 /// [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`], [`Refusal::VotesAreFinal`],
 /// [`Refusal::TooManyRequests`], or the store's.
-pub async fn take_back_news_vote(
-    site: &Site,
-    now: Timestamp,
-    voter: Actor<'_>,
-    id: NewsId,
-) -> Result<(), Error> {
+pub async fn take_back_news_vote(site: &Site, now: Timestamp, voter: Actor<'_>, id: NewsId) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
@@ -239,7 +234,7 @@ impl Price {
         (voter, account): (&User, &User),
         author: UserId,
         VotePrice { needed, cost, transfer }: VotePrice,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if voter.id == author {
             return Ok(Self { needed: None, cost: 0, transfer: 0 });
         }
@@ -325,7 +320,7 @@ pub async fn vote_comment(
     voter: Actor<'_>,
     address: CommentAddress,
     direction: Direction,
-) -> Result<(), Error> {
+) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = comment_home(address);
@@ -368,7 +363,7 @@ pub async fn take_back_comment_vote(
     now: Timestamp,
     voter: Actor<'_>,
     address: CommentAddress,
-) -> Result<(), Error> {
+) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     site.act(&comment_home(address), || async {

@@ -15,7 +15,7 @@ use crate::values::{
     Body, CommentAddress, CommentId, ImportedVotes, NewsId, PostKind, PostState, REMOVED, RemovedBy, Thing,
     Timestamp, UNSEEN, UserId, VoteState, WITHHELD, Withheld,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -494,7 +494,7 @@ impl StoredComment {
 }
 
 /// Reads one comment and the state of its item. Rounds: 1.
-pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<StoredComment, Error> {
+pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<StoredComment> {
     Ok(site.store.fetch(StoredComment::at(address)).await??)
 }
 

@@ -13,7 +13,7 @@ use crate::values::withheld::is_deleted;
 use crate::values::{
     CommentAddress, CommentId, ItemNumber, NewsId, PostKind, PostState, UserId, WITHHELD, Withheld,
 };
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};
@@ -95,7 +95,7 @@ pub async fn of_user(
     username: &str,
     start: u64,
     count: u64,
-) -> Result<UserComments, Error> {
+) -> Result<UserComments> {
     visit.want_reader();
     let (addresses, total) = read_addresses(visit, user, start, count).await?;
     let read = |address: &CommentAddress| {
@@ -122,7 +122,7 @@ pub async fn of_user(
 }
 
 /// The story or comment with an item number, if there is one. Rounds: 1.
-pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
+pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>> {
     visit.fetch(items::with_number(number)).await
 }
 
@@ -185,11 +185,7 @@ const ITEMS_OF_PART: u64 = 120;
 
 /// The newest comments of the site below an item number, at most `count`: without those that are deleted,
 /// withheld, hidden or muted, and those on stories that the viewer does not see in lists. Rounds: 3.
-pub async fn newest(
-    visit: &mut Visit,
-    before: Option<ItemNumber>,
-    count: usize,
-) -> Result<SiteComments, Error> {
+pub async fn newest(visit: &mut Visit, before: Option<ItemNumber>, count: usize) -> Result<SiteComments> {
     let items = visit.fetch(items::below(before, ITEMS_OF_PART)).await?;
     let is_last = u64::try_from(items.len()).is_ok_and(|found| found < ITEMS_OF_PART);
     let end = items.last().map(|(_, number)| *number).filter(|_| !is_last);
@@ -215,7 +211,7 @@ pub async fn chosen(
     visit: &mut Visit,
     addresses: &[CommentAddress],
     count: usize,
-) -> Result<(Vec<Seen<SiteComment>>, bool), Error> {
+) -> Result<(Vec<Seen<SiteComment>>, bool)> {
     visit.want_reader();
     let comment = |address: &CommentAddress| (Comment::at(*address), News::by_id(address.news)).or_absent();
     let found = visit.fetch(addresses.iter().map(comment).collect::<Vec<_>>()).await?;
@@ -263,7 +259,7 @@ async fn read_addresses(
     user: UserId,
     start: u64,
     count: u64,
-) -> Result<(Vec<CommentAddress>, u64), Error> {
+) -> Result<(Vec<CommentAddress>, u64)> {
     let key = keys::user_comments(user);
     let (list, total) = visit
         .fetch((read::sorted_range(&key, Order::Descending, start, count), read::sorted_count(&key)))

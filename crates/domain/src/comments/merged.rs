@@ -8,7 +8,7 @@ use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, Shared};
 use crate::news::lines::{self, ListedItem, NewsSummary};
 use crate::values::{NewsId, UserId};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 
@@ -47,7 +47,7 @@ pub async fn of_stories(
     visit: &mut Visit,
     ids: &[NewsId],
     mut room: PartBounds,
-) -> Result<Vec<MergedThread>, Error> {
+) -> Result<Vec<MergedThread>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -132,7 +132,7 @@ impl Made<'_> {
 }
 
 /// Puts the threads that were read in order.
-async fn arrange<'a>(ids: &[NewsId], threads: Vec<FoundThread<'a>>) -> Result<Vec<Made<'a>>, Error> {
+async fn arrange<'a>(ids: &[NewsId], threads: Vec<FoundThread<'a>>) -> Result<Vec<Made<'a>>> {
     let mut made = Vec::with_capacity(threads.len());
     for (id, found) in ids.iter().zip(threads) {
         made.push(match found {

@@ -11,7 +11,7 @@ use crate::accounts::mentioned::{names_in, users_named};
 use crate::accounts::notified::Notified;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
 use crate::values::{CommentAddress, Moment, NewsId, SUBSCRIBERS_AT_ONCE, UserId};
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 use tidings_text::stored_text::StoredText;
 
@@ -85,7 +85,7 @@ impl CommentNotice {
         now: Moment,
         comment: &Comment,
         audience: &CommentAudience,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let (address, author) = (comment.address(), comment.user_id);
         let notified = mentions(site, now, author, &names_in(comment.stored_text())).await?;
         let mentioned = notified.people.iter().map(|user| (*user, EntryId::Mention(address)));
@@ -98,7 +98,7 @@ impl CommentNotice {
 
     /// Reads who is told of the first comment of a new story: whom it mentions. Rounds: none
     /// without mentions, else 4.
-    pub(crate) async fn of_first_comment(site: &Site, now: Moment, comment: &Comment) -> Result<Self, Error> {
+    pub(crate) async fn of_first_comment(site: &Site, now: Moment, comment: &Comment) -> Result<Self> {
         let audience = CommentAudience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
         Self::read(site, now, comment, &audience).await
     }
@@ -110,7 +110,7 @@ impl CommentNotice {
         now: Moment,
         (address, author): (CommentAddress, UserId),
         texts: [StoredText<'_>; 2],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let notified = mentions(site, now, author, &names_added(texts)).await?;
         let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
         let delivery = Delivery::read(site, Some(author), &entries).await?;
@@ -141,7 +141,7 @@ impl CommentNotice {
 
 /// The people whom the mentions of an author notify: never the author. Rounds: 3, none without
 /// names.
-async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) -> Result<Notified, Error> {
+async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) -> Result<Notified> {
     let mut people = users_named(site, names).await?;
     people.retain(|user| *user != author);
     Notified::choose(site, now, author, &people).await
@@ -154,10 +154,8 @@ pub(super) fn names_added([old, new]: [StoredText<'_>; 2]) -> Vec<String> {
 }
 
 /// One step: tells some subscribers.
-async fn notify(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(address) = current.subject::<CommentAddress>() else {
-        return Ok(current.skip());
-    };
+async fn notify(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(address) = current.subject::<CommentAddress>() else { return Ok(current.skip()) };
     let subscribers = members::of(current, keys::news_subscribers(address.news));
     let (comment, chunk) = current.site.store.fetch((Comment::at(address), subscribers)).await?;
     let Some(comment) = comment.filter(|comment| !comment.deleted) else {

@@ -22,7 +22,7 @@ use crate::values::{
     Body, CommentAddress, CommentId, ItemNumber, Moment, NewsId, RatedAction, Thing, Timestamp, UserId,
     Withheld, limits,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys, records, review};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys, records, review};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use strum::{EnumString, IntoStaticStr};
@@ -60,7 +60,7 @@ pub async fn post_comment(
     now: Timestamp,
     author: Actor<'_>,
     CommentDraft { news, parent, body, speaks_as_moderator }: CommentDraft<'_>,
-) -> Result<Posted, Error> {
+) -> Result<Posted> {
     author.demand_may_post(now)?;
     if speaks_as_moderator.is_some() {
         author.user.require_moderator()?;
@@ -203,7 +203,7 @@ impl OpenThread {
         viewer: &User,
         news: NewsId,
         parent: Option<CommentId>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let thread = keys::thread(news);
         let above = parent.map(|parent| read::field(&thread, parent.to_string()));
         let reads = (News::by_id(news), numbers(news).stored(), above, Subscribers::of(news));
@@ -251,7 +251,7 @@ pub async fn edit_comment(
     viewer: Actor<'_>,
     address: CommentAddress,
     body: &Body,
-) -> Result<Comment, Error> {
+) -> Result<Comment> {
     viewer.demand_may_post(now)?;
     let has_spent = AtomicBool::new(false);
     let request = viewer.user.request.as_ref();
@@ -294,7 +294,7 @@ pub async fn delete_comment(
     now: Timestamp,
     viewer: &User,
     address: CommentAddress,
-) -> Result<Comment, Error> {
+) -> Result<Comment> {
     let (thread, request) = (keys::thread(address.news), viewer.request.as_ref());
     let deleted = site.act(&thread, || async {
         let stored = read_stored(site, address).await?;
@@ -327,13 +327,6 @@ mod tests {
     use super::*;
     use crate::Applied;
     use crate::comments::held::CommentPublication;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     fn person(id: &str, flags: &str) -> User {
         let fields = [("id", id), ("username", "somebody"), ("flags", flags)];
@@ -362,7 +355,7 @@ mod tests {
         ];
         let (news, held) = (NewsId(7), CommentAddress { news: NewsId(7), comment: CommentId(2) });
         for (key, field, value) in gone {
-            let site = site().await;
+            let site = Site::in_memory().await;
             let mut batch = Batch::new();
             let story = [("id", "7"), ("title", "t"), ("url", "text://t"), ("user_id", "1"), ("ctime", "1")];
             batch.set_fields("news:7", story);
@@ -377,9 +370,7 @@ mod tests {
             let moderator = person("3", "m");
             let publication = CommentPublication::read(&site, now, &moderator, found).await.unwrap();
 
-            let mut batch = Batch::new();
-            batch.set_field(key, field, value);
-            site.store.commit(batch).await.unwrap();
+            site.store.commit(Batch::of(|batch| batch.set_field(key, field, value))).await.unwrap();
             let (mut new, mut approved) = (Batch::new(), Batch::new());
             open.check(&mut new);
             publication.write(&mut approved, now);

@@ -13,7 +13,7 @@ use crate::news::item::News;
 use crate::submissions::{read_announcement, url_guards};
 use crate::timelines::stored as tweets;
 use crate::values::{CommentAddress, Moment, Thing, UserId};
-use crate::{Error, Refusal, Site, keys, records, review};
+use crate::{Refusal, Result, Site, keys, records, review};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 
@@ -40,12 +40,7 @@ pub(crate) struct Erased {
 /// # Errors
 /// The refusal for a missing item; [`Refusal::ErasedAlready`]; [`Refusal::CannotBeFlagged`] for other
 /// kinds; or the store's.
-pub(crate) async fn erase(
-    site: &Site,
-    now: Moment,
-    thing: &Thing,
-    batch: &mut Batch,
-) -> Result<Erased, Error> {
+pub(crate) async fn erase(site: &Site, now: Moment, thing: &Thing, batch: &mut Batch) -> Result<Erased> {
     let (post, place) = (read_unerased(site, thing).await?, place_of(thing));
     let quote = match &post {
         Contribution::Story(story) => {
@@ -85,7 +80,7 @@ pub(crate) async fn erase(
 ///
 /// # Errors
 /// Those of [`erase`].
-pub(crate) async fn loss(site: &Site, thing: &Thing) -> Result<Erasure, Error> {
+pub(crate) async fn loss(site: &Site, thing: &Thing) -> Result<Erasure> {
     let place = place_of(thing);
     Ok(match read_unerased(site, thing).await? {
         Contribution::Story(news) => {
@@ -98,7 +93,7 @@ pub(crate) async fn loss(site: &Site, thing: &Thing) -> Result<Erasure, Error> {
 }
 
 /// A post, whatever its state, unless it was erased. Rounds: 1.
-async fn read_unerased(site: &Site, thing: &Thing) -> Result<Contribution, Error> {
+async fn read_unerased(site: &Site, thing: &Thing) -> Result<Contribution> {
     let post = site.store.fetch(Contribution::of_post(thing)).await??;
     let is_erased = match &post {
         Contribution::Story(story) => story.is_erased(),

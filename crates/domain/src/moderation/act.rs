@@ -17,7 +17,7 @@ use crate::counts::CountedAction;
 use crate::review::WaitingRows;
 use crate::values::words::decapitalized;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::read;
 use tidings_language::{p, t};
 
@@ -32,7 +32,7 @@ pub async fn moderate(
     now: Moment,
     moderator: &User,
     request: &ModerationRequest,
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     act(site, now, moderator, request, None).await
 }
 
@@ -48,7 +48,7 @@ pub async fn moderate_as_administrator(
     now: Moment,
     user: &User,
     (thing, deed): (&Thing, Deed),
-) -> Result<Option<ModerationId>, Error> {
+) -> Result<Option<ModerationId>> {
     if user.role() < Role::Administrator {
         return Ok(None);
     }
@@ -72,7 +72,7 @@ pub async fn undo(
     now: Moment,
     moderator: &User,
     (id, reason, anonymous): (ModerationId, &Reason, bool),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     moderator.demand_may_moderate(now)?;
     let line = log::read_line(site, id).await?;
     if let Some(by) = line.undone_by {
@@ -91,7 +91,7 @@ pub(super) async fn undo_line(
     moderator: &User,
     line: &Line,
     (reason, anonymous): (&Reason, bool),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by).into());
     }
@@ -109,7 +109,7 @@ async fn act(
     moderator: &User,
     request: &ModerationRequest,
     undoes: Option<&Line>,
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     moderator.demand_may_moderate(now)?;
     let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
     if reason.is_empty() && !deed.action().facts().needs_no_reason {
@@ -276,10 +276,9 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
 
 /// Reads what each attempt begins with: the number of the next line, and the acting moderator as they are now, also for
 /// checks of the batch. Rounds: 1.
-async fn read_start(site: &Site, now: Moment, id: UserId) -> Result<(ModerationId, User, Holder), Error> {
-    let reads = (read::string(keys::MODERATION_COUNT), read::hash(keys::user(id)));
-    let (count, hash) = site.store.fetch(reads).await?;
+async fn read_start(site: &Site, now: Moment, id: UserId) -> Result<(ModerationId, User, Holder)> {
+    let (line, hash) = site.store.fetch((log::next_id(), read::hash(keys::user(id)))).await?;
     let moderator = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
     let moderator = moderator.acting(&site.rules, now.timestamp());
-    Ok((log::next_id(count.as_deref()), moderator, Holder::of(id, &hash)))
+    Ok((line, moderator, Holder::of(id, &hash)))
 }

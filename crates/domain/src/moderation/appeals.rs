@@ -16,7 +16,7 @@ use crate::accounts::visit::Visit;
 use crate::error::NothingToDo;
 use crate::fields::StoredFields;
 use crate::values::{Action, AppealText, ModerationId, Moment, Thing, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys, review};
+use crate::{Decision, Refusal, Result, Site, keys, review};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 use tidings_language::t;
@@ -75,7 +75,7 @@ pub async fn appeal(
     appellant: &User,
     id: ModerationId,
     text: &AppealText,
-) -> Result<(), Error> {
+) -> Result<()> {
     write(site, now, (appellant, None), (id, text)).await
 }
 
@@ -85,7 +85,7 @@ async fn write(
     now: Moment,
     (appellant, proof): (&User, Option<&Proof>),
     (id, text): (ModerationId, &AppealText),
-) -> Result<(), Error> {
+) -> Result<()> {
     let key = keys::appeal(id);
     site.act(&key, || async {
         let line = log::read_line(site, id).await?;
@@ -122,7 +122,7 @@ pub async fn appeal_without_session(
     now: Moment,
     (typed, address): (&Credentials<'_>, IpAddr),
     (id, text): (ModerationId, &AppealText),
-) -> Result<(), Error> {
+) -> Result<()> {
     let Identified { user, proof } = log_in::identify((site, now.timestamp()), typed, address).await?;
     write(site, now, (&user, Some(&proof)), (id, text)).await
 }
@@ -167,11 +167,7 @@ pub struct DecisionFacts {
 /// # Errors
 /// [`Refusal::NoSuchModeration`]; [`Refusal::NotYourDecision`] for a decision about somebody else;
 /// or the store's.
-pub async fn decision_about(
-    visit: &mut Visit,
-    viewer: UserId,
-    id: ModerationId,
-) -> Result<DecisionFacts, Error> {
+pub async fn decision_about(visit: &mut Visit, viewer: UserId, id: ModerationId) -> Result<DecisionFacts> {
     let (line, appeal) = visit.fetch((Line::by_id(id), Appeal::against(id))).await?;
     let line = line.ok_or(Refusal::NoSuchModeration)?;
     if line.concerns != Some(viewer) {
@@ -190,7 +186,7 @@ struct OpenAppeal {
 
 /// Reads an appeal that waits, and refuses who must not decide about it. Rounds: 2, and more if
 /// an administrator decides about an appeal against their own decision.
-async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal, Error> {
+async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal> {
     let (appeal, line) = case.site.store.fetch((Appeal::against(id), Line::by_id(id))).await?;
     let (appeal, decision) = appeal.zip(line).ok_or(Refusal::NoSuchAppeal)?;
     if let Some(by) = appeal.decided_by {
@@ -207,7 +203,7 @@ async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal, E
 
 /// Refuses a moderator who decides about an appeal against their own decision, unless it is an
 /// administrator and nobody else could.
-async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<(), Error> {
+async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<()> {
     let is_administrator = case.moderator.is_administrator();
     let role = appellant.given_role().max(Role::Moderator);
     let others = [case.moderator.id, appellant.id];
@@ -241,7 +237,7 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Op
 }
 
 /// Grants an appeal: undoes the decision, in the same batch.
-pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect> {
     let waiting = read_waiting(case, id).await?;
     let decision = &waiting.decision;
     let now = case.now.timestamp();
@@ -262,7 +258,7 @@ pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, E
 }
 
 /// Rejects an appeal: the decision stays.
-pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect> {
     let waiting = read_waiting(case, id).await?;
     let mut effect = Effect::default();
     close(case, &mut effect, (id, &waiting), false);
@@ -271,7 +267,7 @@ pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
 
 /// Undoes the rejection of an appeal: it waits again. A granted one is not taken back: the
 /// decision can be made anew.
-pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect> {
     let key = keys::appeal(id);
     let appeal = case.site.store.fetch(Appeal::against(id)).await?.ok_or(Refusal::NoSuchAppeal)?;
     let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate(NothingToDo::AppealWaits))?;
@@ -302,7 +298,7 @@ pub struct AppealAnswer {
 
 /// The answer to an appeal that was just decided; `None` if it waits, or if who has appealed has
 /// no address or gets the message in the inbox by mail anyway. Rounds: 2.
-pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<AppealAnswer>, Error> {
+pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<AppealAnswer>> {
     let Some(appeal) = site.store.fetch(Appeal::against(id)).await? else { return Ok(None) };
     let Some(line) = appeal.decided_by else { return Ok(None) };
     let (to, decided) = site.store.fetch((User::by_id(appeal.user_id), Line::by_id(line))).await?;

@@ -9,7 +9,7 @@ use crate::jobs::{Job, Jobs};
 use crate::values::{
     Deed, FlagVerdict, Hours, ModerationId, Moment, Reason, Restriction, Thing, Timestamp, UserId, Withheld,
 };
-use crate::{Error, Refusal, Site};
+use crate::{Refusal, Result, Site};
 use std::fmt::Display;
 use tidings_keyspace::Batch;
 
@@ -72,7 +72,7 @@ impl Case<'_> {
 
     /// Refuses a moderator who must not act on what somebody has written. An account that is gone protects
     /// nothing. Rounds: 1.
-    pub(super) async fn demand_power_over_author(&self, author: UserId) -> Result<(), Error> {
+    pub(super) async fn demand_power_over_author(&self, author: UserId) -> Result<()> {
         match self.site.store.fetch(User::by_id(author)).await? {
             Some(author) => Ok(self.demand_power_over(&author)?),
             None => Ok(()),
@@ -86,7 +86,7 @@ impl Case<'_> {
     }
 
     /// Reads what the action is about, which the moderator may moderate. Rounds: 2.
-    pub(super) async fn contribution(&self) -> Result<Contribution, Error> {
+    pub(super) async fn contribution(&self) -> Result<Contribution> {
         let found = Contribution::read(self.site, self.thing).await?;
         self.demand_power_over_author(found.author()).await?;
         Ok(found)
@@ -125,7 +125,7 @@ impl Case<'_> {
 
     /// Refuses a moderator who would end what an administrator has decided. Rounds: 1, none for
     /// administrators and for their own decisions.
-    pub(super) async fn demand_may_end(&self, decision: &Line) -> Result<(), Error> {
+    pub(super) async fn demand_may_end(&self, decision: &Line) -> Result<()> {
         if self.may_end_all() || decision.moderator == self.moderator.id {
             return Ok(());
         }

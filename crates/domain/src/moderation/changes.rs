@@ -16,7 +16,7 @@ use crate::values::{
     Action, LOG_LINES_SCANNED, ModerationId, OriginBan, REMOVED, RemovedBy, Restriction, RestrictionKind,
     SavedReason, SavedReasons, Thing, Timestamp, UserId, WITHHELD, Withheld,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -320,7 +320,7 @@ fn write(batch: &mut Batch, (key, field): (&str, &str), (before, after): (Option
 }
 
 /// Puts back what a line changed, where that is all that its action did.
-pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect> {
     let line = case.undoes.filter(|line| !line.changed.is_empty()).ok_or(Refusal::CannotBeUndone)?;
     let fields = line.changed.iter().map(ChangedFact::read).collect::<Vec<_>>();
     let fields = case.site.store.fetch(fields.or_absent()).await?;
@@ -349,7 +349,7 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
 pub(super) async fn demand_standing(
     (site, now): (&Site, Timestamp),
     line: &Line,
-) -> Result<impl FnOnce(&mut Batch) + Send + use<>, Error> {
+) -> Result<impl FnOnce(&mut Batch) + Send + use<>> {
     let fields: Vec<_> = line.changed.iter().map(ChangedFact::read).collect();
     let fields = site.store.fetch(fields.or_absent()).await?;
     for (change, field) in line.changed.iter().zip(&fields) {
@@ -387,7 +387,7 @@ pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
 }
 
 /// The last line that changed a fact after another, among the next [`LOG_LINES_SCANNED`]. Rounds: at most 11.
-async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>, Error> {
+async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>> {
     if change.is_of_state() {
         // A job may have removed it, whose line is about its author.
         if let Some(removal) = ChangedFact::of_removal(&line.thing, line.concerns, line.id) {
@@ -417,7 +417,7 @@ async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Op
 
 /// The lines that the viewer could undo now, of some that are about something that is still there. Rounds: 1, none
 /// for those who do not moderate.
-pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashSet<ModerationId>, Error> {
+pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashSet<ModerationId>> {
     let Some(viewer) = visit.recognise().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
         return Ok(HashSet::new());
     };
@@ -433,7 +433,7 @@ pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashS
     let role = |id: &UserId| {
         let (id, fields) = (*id, read::fields(keys::user(*id), ["flags", DEACTIVATED]).or_absent());
         fields.map(move |[flags, left]: [Option<String>; 2]| {
-            let role = Flags::parse(&flags.unwrap_or_default()).given_role();
+            let role = Flags::parse(&flags.unwrap_or_default()).given_role;
             (id, left.is_none().then_some(role))
         })
     };

@@ -9,17 +9,15 @@ use crate::contributions::{Contribution, excerpt};
 use crate::error::NothingToDo;
 use crate::post_state::Moderated;
 use crate::values::{Body, Timestamp};
-use crate::{Error, Refusal, keys, records};
+use crate::{Refusal, Result, keys, records};
 use tidings_language::t;
 use tidings_text::stored_text::StoredText;
 
 /// Replaces the text of a comment. Inboxes follow its mentions, as they do when its author edits it. The line of
 /// the log has the former text, for the undo.
-pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
+pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect> {
     let contribution = case.contribution().await?;
-    let Contribution::Comment(stored) = contribution else {
-        return Err(case.does_not_apply().into());
-    };
+    let Contribution::Comment(stored) = contribution else { return Err(case.does_not_apply().into()) };
     let before = stored.comment;
     let mut comment = Comment::clone(&before);
     let address = comment.address();

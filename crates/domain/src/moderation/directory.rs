@@ -18,7 +18,7 @@ use crate::values::{
     Action, DIRECTORY_ROWS, Day, Deed, ModerationId, Moment, NEIGHBOUR_DAYS, NetworkTag, Reason,
     RestrictionKind, Thing, Timestamp, TrustRules, UserId,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Result, Site, fields, keys};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
@@ -126,20 +126,20 @@ pub struct AccountRow {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
-pub async fn demand(visit: &mut Visit) -> Result<Role, Error> {
+pub async fn demand(visit: &mut Visit) -> Result<Role> {
     visit.demand_moderator().await?;
     Ok(visit.recognise().await?.map_or(Role::Member, User::role))
 }
 
 /// The numbers of the newest accounts below a number. Rounds: 1.
-pub async fn newest(site: &Site, before: Option<UserId>, count: usize) -> Result<Vec<UserId>, Error> {
+pub async fn newest(site: &Site, before: Option<UserId>, count: usize) -> Result<Vec<UserId>> {
     let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let last = before.map_or(last, |UserId(before)| before.saturating_sub(1).min(last));
     Ok((1..=last).rev().take(count).map(UserId).collect())
 }
 
 /// The numbers of those who have posted from a network in the last 30 days, the newest accounts first. Rounds: 1.
-pub async fn of_network(site: &Site, now: Timestamp, tag: &NetworkTag) -> Result<Vec<UserId>, Error> {
+pub async fn of_network(site: &Site, now: Timestamp, tag: &NetworkTag) -> Result<Vec<UserId>> {
     let days: Vec<Day> = Day::of(now).last(network_days(site)).collect();
     let mut people = origins::people_of(site, std::slice::from_ref(tag), &days).await?;
     people.reverse();
@@ -155,13 +155,13 @@ fn network_days(site: &Site) -> u64 {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], or the store's.
-pub async fn rows(visit: &mut Visit, ids: &[UserId], filter: RowFilter) -> Result<Vec<AccountRow>, Error> {
+pub async fn rows(visit: &mut Visit, ids: &[UserId], filter: RowFilter) -> Result<Vec<AccountRow>> {
     let shows_addresses = demand(visit).await? == Role::Administrator;
     rows_with(&visit.site_too(), visit.now(), ids, (filter, shows_addresses)).await
 }
 
 /// The same for a command, which an operator may always run, and with e-mail addresses.
-pub async fn rows_for_command(site: &Site, now: Timestamp, ids: &[UserId]) -> Result<Vec<AccountRow>, Error> {
+pub async fn rows_for_command(site: &Site, now: Timestamp, ids: &[UserId]) -> Result<Vec<AccountRow>> {
     rows_with(site, now, ids, (RowFilter::default(), true)).await
 }
 
@@ -170,7 +170,7 @@ async fn rows_with(
     now: Timestamp,
     ids: &[UserId],
     (filter, shows_addresses): (RowFilter, bool),
-) -> Result<Vec<AccountRow>, Error> {
+) -> Result<Vec<AccountRow>> {
     let secret = origins::network_secret(site).await?;
     let days: Vec<Day> = Day::of(now).last(network_days(site)).rev().collect();
     let row = |id: UserId| {
@@ -223,7 +223,7 @@ pub async fn all_matching(
     site: &Site,
     now: Timestamp,
     (beginning, filter, among): (&str, RowFilter, Option<&[UserId]>),
-) -> Result<Vec<(UserId, i64, Option<Timestamp>)>, Error> {
+) -> Result<Vec<(UserId, i64, Option<Timestamp>)>> {
     let beginning = beginning.to_lowercase();
     let beginnings = [format!("name:{beginning}"), format!("email:{beginning}")];
     let is_wanted = |user: Option<&User>| {
@@ -280,7 +280,7 @@ pub async fn act_on_all(
     visit: &mut Visit,
     now: Moment,
     (names, deeds, reason): (&[String], &[Deed], &Reason),
-) -> Result<DoneForAll, Error> {
+) -> Result<DoneForAll> {
     let site = visit.site_too();
     let moderator = visit.recognise().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
     moderator.demand_may_moderate(now)?;
@@ -310,9 +310,7 @@ pub async fn act_on_all(
             }
         }
     }
-    let [_, _, ..] = parts.as_slice() else {
-        return Ok(DoneForAll { line: parts.first().copied(), parts });
-    };
+    let [_, _, ..] = parts.as_slice() else { return Ok(DoneForAll { line: parts.first().copied(), parts }) };
     let first = deeds.first();
     let hours = match first {
         Some(Deed::Ban(hours) | Deed::Silence(hours)) => *hours,

@@ -19,7 +19,7 @@ use crate::news::ranks::count_vote;
 use crate::values::{
     DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId,
 };
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The jobs `discount:<user id>`.
@@ -39,7 +39,7 @@ pub(super) fn follow(batch: &mut Batch, user: UserId, now: Moment) -> Job {
 
 /// One step: some stories. If the account changes meanwhile, that has added the job anew, and this
 /// step does not count. Rounds: 3.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     let (Some(user), Some(next)) = (current.subject::<UserId>(), current.field::<u64>(NEXT)) else {
         return Ok(current.skip());
     };

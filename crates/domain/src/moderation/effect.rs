@@ -5,13 +5,13 @@ use super::{
     answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes,
     origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
-use crate::Error;
+use crate::Result;
 use crate::identity::{SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::values::{Deed, SitePart, Thing};
 use futures_util::future::{BoxFuture, ready};
 
 /// Decides what an action does. On the heap: together, the futures would be too large for the stack.
-pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, Error>> {
+pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect>> {
     match (case.deed, case.thing) {
         (Deed::Keep | Deed::Remove, _) if case.row.is_deleted(case.thing) => {
             Box::pin(keep::decide_deleted(case))

@@ -10,7 +10,7 @@ use crate::accounts::session_store::Device;
 use crate::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
 use crate::accounts::users::{DEACTIVATED, OIDC_ROLE};
 use crate::values::{Action, Thing, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// The moderator of lines that no person has caused.
@@ -24,7 +24,7 @@ pub async fn log_in(
     (site, now): (&Site, Timestamp),
     login: &ProviderLogin,
     device: &Device,
-) -> Result<SignedOn, Error> {
+) -> Result<SignedOn> {
     login.demand_allowed(&site.rules.oidc)?;
     if let Some(id) = single_sign_on::connected(site, &login.identity).await? {
         follow((site, now), id, login.role).await?;
@@ -37,11 +37,7 @@ pub async fn log_in(
 ///
 /// # Errors
 /// The store's.
-pub async fn follow(
-    (site, now): (&Site, Timestamp),
-    id: UserId,
-    wanted: Option<GivenRole>,
-) -> Result<(), Error> {
+pub async fn follow((site, now): (&Site, Timestamp), id: UserId, wanted: Option<GivenRole>) -> Result<()> {
     loop {
         match change(site, now, id, wanted).await {
             Ok(false) => return Ok(()),
@@ -59,12 +55,12 @@ pub async fn follow(
 }
 
 /// Changes one role. Returns whether it did.
-async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRole>) -> Result<bool, Error> {
+async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRole>) -> Result<bool> {
     let key = keys::user(id);
     site.act(&key, || async {
         let fields = ["username", DEACTIVATED, "flags", OIDC_ROLE];
-        let reads = (read::fields(&key, fields), read::string(keys::MODERATION_COUNT));
-        let ([username, deactivated, flags, given], last) = site.store.fetch(reads).await?;
+        let reads = (read::fields(&key, fields), next_id());
+        let ([username, deactivated, flags, given], line) = site.store.fetch(reads).await?;
         let (Some(username), None) = (username, deactivated) else { return Ok(Decision::Done(false)) };
         let given_role = given.as_deref().and_then(|given| given.parse::<GivenRole>().ok());
         let (role, has) = match (given_role, wanted) {
@@ -88,8 +84,7 @@ async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRol
             (GivenRole::Moderator, false) => Action::UnmakeModerator,
         };
         let thing = Thing::User(username.into());
-        let mut line =
-            Line::new(next_id(last.as_deref()), (now, SIGN_IN_SERVICE), (action, thing, String::new()));
+        let mut line = Line::new(line, (now, SIGN_IN_SERVICE), (action, thing, String::new()));
         line.concerns = Some(id);
         if role == GivenRole::Moderator {
             line.changed.push(ChangedFact::of_letter(&key, "flags", role.flag(), has));

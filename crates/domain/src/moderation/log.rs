@@ -17,7 +17,7 @@ use crate::values::text_forms::{read_text, shown};
 use crate::values::{
     Action, CommentAddress, Deed, ModerationId, SitePart, Thing, Timestamp, Undo, UserId, Withheld,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 
 /// Stands for the name of somebody who has left long ago. No name has a blank.
@@ -285,10 +285,9 @@ async fn write_line(
     batch: &mut Batch,
     (time, moderator): (Timestamp, UserId),
     (action, thing, reason): (Action, Thing, String),
-) -> Result<(), Error> {
-    let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
-    let line = Line::new(next_id(last.as_deref()), (time, moderator), (action, thing, reason));
-    line.write(batch);
+) -> Result<()> {
+    let id = site.store.fetch(next_id()).await?;
+    Line::new(id, (time, moderator), (action, thing, reason)).write(batch);
     Ok(())
 }
 
@@ -296,7 +295,7 @@ async fn write_line(
 const LINES: u64 = 200;
 
 /// Some lines after one, and the last of them. Rounds: 2.
-pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
+pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>)> {
     let scores = (after as f64 + 1.0, f64::INFINITY);
     let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
     let ids = site.store.fetch(ids).await?;
@@ -306,13 +305,12 @@ pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, O
     Ok((lines.into_iter().flatten().collect(), Some(last)))
 }
 
-/// The number of the next line, from the stored number of the last one.
-pub(super) fn next_id(last: Option<&str>) -> ModerationId {
-    let last: u64 = fields::read_string(last, || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
-    ModerationId(last + 1)
+/// The number of the next line.
+pub(super) fn next_id() -> impl Fetch<Value = ModerationId> {
+    fields::counter(keys::MODERATION_COUNT).map(|last| ModerationId(last + 1))
 }
 
 /// A line by its number. Rounds: 1.
-pub(super) async fn read_line(site: &Site, id: ModerationId) -> Result<Line, Error> {
+pub(super) async fn read_line(site: &Site, id: ModerationId) -> Result<Line> {
     Ok(site.store.fetch(Line::by_id(id)).await?.ok_or(Refusal::NoSuchModeration)?)
 }

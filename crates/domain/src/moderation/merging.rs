@@ -12,11 +12,11 @@ use crate::contributions::erasing::place_of;
 use crate::error::NothingToDo;
 use crate::news::item::{MERGED, News};
 use crate::values::{MAX_MERGED_STORIES, NewsId, Thing, Withheld};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use tidings_language::t;
 
 /// Merges a story into another.
-pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
+pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect> {
     if id == into {
         return Err(Refusal::NothingToModerate(NothingToDo::MergedIntoItself).into());
     }
@@ -50,7 +50,7 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
 }
 
 /// Makes a merged story one of its own again.
-pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
+pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect> {
     let news = read_story(case, id).await?;
     let Some(into) = news.withheld.as_ref().and_then(Withheld::merged_into) else {
         return Err(Refusal::NothingToModerate(NothingToDo::NotMerged).into());

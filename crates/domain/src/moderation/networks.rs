@@ -1,6 +1,6 @@
 //! The networks that people come from: the facts that moderators may know, and those for administrators.
 
-use crate::Error;
+use crate::Result;
 use crate::accounts::origins;
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
@@ -24,7 +24,7 @@ pub struct Neighbourhood {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::NoSuchUser`](crate::Refusal::NoSuchUser), or the store's.
-pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
+pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood> {
     visit.demand_moderator().await?;
     let role = visit.recognise().await?.map_or(Role::Member, User::role);
     let (site, now) = (visit.site_too(), visit.now());

@@ -7,7 +7,7 @@ use crate::accounts::visit::Visit;
 use crate::contributions::{Contribution, excerpt};
 use crate::flags::{ThingFlags, decided_flags};
 use crate::values::{FlagReason, OVERVIEW_DECISIONS, OVERVIEW_LISTED, Thing, Timestamp, UserId, Withheld};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::cmp::Reverse;
 use tidings_keyspace::{Fetch, Order, read};
 
@@ -73,7 +73,7 @@ impl From<ThingFlags> for FlagCounts {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
-pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> Result<Overview, Error> {
+pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> Result<Overview> {
     visit.demand_moderator().await?;
     let newest = |key: String| read::sorted_range(key, Order::Descending, 0, OVERVIEW_LISTED).or_absent();
     let lists = [

@@ -8,7 +8,7 @@ use crate::accounts::users::{MODERATOR_FLAG, User};
 use crate::contributions::person_named;
 use crate::error::NothingToDo;
 use crate::values::{Hours, Reason, Restriction, RestrictionKind, day};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use std::fmt::Display;
 use tidings_keyspace::Hash;
 use tidings_language::{p, t};
@@ -27,7 +27,7 @@ impl StoredPerson {
 }
 
 /// The person with a name, whom the moderator may moderate. Rounds: 2.
-pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<StoredPerson, Error> {
+pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<StoredPerson> {
     let (user, hash) = person_named(case.site, name).await?;
     case.demand_power_over(&user)?;
     Ok(StoredPerson { user, hash })
@@ -44,7 +44,7 @@ fn earlier(case: &Case<'_>, kind: RestrictionKind) -> Option<Restriction> {
 }
 
 /// Restricts a person. A restriction of the same kind is replaced. A ban also ends the sessions.
-pub(super) async fn restrict(case: &Case<'_>, name: &str, hours: Hours) -> Result<Effect, Error> {
+pub(super) async fn restrict(case: &Case<'_>, name: &str, hours: Hours) -> Result<Effect> {
     let (kind, person) = (kind_of(case)?, read_person(case, name).await?);
     // The undo of a lift restores what was lifted.
     let restriction = match earlier(case, kind) {
@@ -110,7 +110,7 @@ fn replace(
 }
 
 /// Lifts a restriction. If that undoes one which had replaced another, the other is back.
-pub(super) async fn lift(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn lift(case: &Case<'_>, name: &str) -> Result<Effect> {
     let (kind, person) = (kind_of(case)?, read_person(case, name).await?);
     let now = case.now.timestamp();
     let in_force = person.user.restrictions.in_force(kind, now);
@@ -127,14 +127,14 @@ pub(super) async fn lift(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
 }
 
 /// Warns a person: a message in the inbox.
-pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect> {
     read_person(case, name).await?;
     let message = t!("A moderator has warned you: {reason}", reason = case.reason.as_str());
     Ok(Effect { message: Some(message.to_string()), ..Effect::default() })
 }
 
 /// Makes a person a moderator, or no longer one.
-pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> Result<Effect, Error> {
+pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let flags = person.hash.get("flags").unwrap_or_default();
     let is_moderator = flags.contains(MODERATOR_FLAG);

@@ -9,11 +9,11 @@ use crate::accounts::users::{REMOVED_TEXTS, forget_removed};
 use crate::error::NothingToDo;
 use crate::moderation::log::Line;
 use crate::values::{Action, ModerationId, REMOVED, RemovedBy, Withheld};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use tidings_language::t;
 
 /// Blanks the text about a person and the full name. Moderators can put them back.
-pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let key = keys::user(person.user.id);
     let mut effect = Effect::default();
@@ -44,7 +44,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 }
 
 /// Puts back what was removed of a person last: the text of the profile, or the posts of some days.
-pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let removed: Option<RemovedBy> = person.hash.get(REMOVED).and_then(|removed| removed.parse().ok());
     let removed_posts = remove_all::not_undone(&person.hash);
@@ -64,7 +64,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
 }
 
 /// Puts back the text of a profile, except where the person has written another since.
-async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect, Error> {
+async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect> {
     let key = keys::user(person.user.id);
     let ends = ended_by(case, removed.line).await?.or(Some(removed.line));
     let mut effect = Effect { ends, ..Effect::default() };

@@ -3,7 +3,7 @@
 
 use crate::accounts::message_threads::{MessageThread, message_at};
 use crate::accounts::people::{People, holder};
-use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::Comment;
 use crate::contributions::{Contribution, excerpt, shortened, text_of_profile};
@@ -15,7 +15,7 @@ use crate::values::{
     Action, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing, Timestamp, UserId,
     Weight, Withheld,
 };
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoStaticStr;
@@ -147,7 +147,7 @@ pub struct QueuePage {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
-pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage, Error> {
+pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage> {
     visit.demand_moderator().await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
     let most = count as u64 + QUEUE_TIES + 1;
@@ -170,7 +170,7 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
-pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Error> {
+pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>> {
     visit.demand_moderator().await?;
     Ok(read_rows(visit, [thing.clone()]).await?.pop())
 }
@@ -275,21 +275,16 @@ impl RowPerson {
     /// The person for a row. Of an application, the account does not count yet.
     fn author(&self, is_application: bool) -> Option<RowAuthor> {
         let [posted, comments, tweets] = self.counts;
-        let number = |field| self.hash.get(field).and_then(|text| text.parse().ok());
-        if let Some(User { id, username, ctime, karma, .. }) = &self.user {
-            let role = self.user.as_ref().map_or(Role::Member, User::given_role);
-            let (id, ctime, karma, username) = (*id, *ctime, *karma, username.clone());
-            return Some(RowAuthor { id, username, role, ctime, karma, posted, comments, tweets });
-        }
-        let id = self.hash.get("id")?.parse().ok()?;
-        let username = self.hash.get("username").filter(|_| is_application)?.to_owned();
-        let ctime = Timestamp(number("ctime").or_else(|| number(DEACTIVATED)).unwrap_or(0));
-        Some(RowAuthor { id, username, role: Role::Member, ctime, karma: 0, posted, comments, tweets })
+        let applicant = if is_application { User::or_applicant(&self.hash) } else { None };
+        let user = self.user.as_ref().or(applicant.as_ref())?;
+        let karma = self.user.as_ref().map_or(0, |user| user.karma);
+        let (id, username, role, ctime) = (user.id, user.username.clone(), user.given_role(), user.ctime);
+        Some(RowAuthor { id, username, role, ctime, karma, posted, comments, tweets })
     }
 }
 
 /// The rows of some things, without those that are gone or have none. Rounds: 2.
-async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -> Result<Vec<Row>, Error> {
+async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -> Result<Vec<Row>> {
     let read = |thing: Thing| {
         let reads = (ThingFlags::on(thing.clone()), RowContent::of(&thing));
         reads.map(move |(flags, found)| Some((thing, flags, found?)))

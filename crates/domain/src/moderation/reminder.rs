@@ -5,7 +5,7 @@
 use crate::accounts::staff;
 use crate::accounts::users::Role;
 use crate::values::{Moment, Timestamp};
-use crate::{Applied, Error, Site, fields, keys, review};
+use crate::{Applied, Result, Site, fields, keys, review};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 use tidings_language::n;
@@ -17,7 +17,7 @@ pub(crate) const EVERY: (Duration, Duration) = (Duration::from_secs(60), Duratio
 /// Reminds all moderators, if something has waited for `moderation.remind_after` and did not wait
 /// already when they were reminded last. Returns whether it did. Rounds: 2; for a reminder, those of
 /// [`staff::tell`].
-pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
+pub async fn remind(site: &Site, now: Moment) -> Result<bool> {
     let after = site.rules.moderation.remind_after.0;
     if after == 0 {
         return Ok(false);

@@ -14,7 +14,7 @@ use crate::error::NothingToDo;
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::values::{FlagVerdict, MAX_REMOVALS_OF_ALL, ModerationId, Thing, UserId, Withheld};
-use crate::{Decision, Error, Refusal, keys};
+use crate::{Decision, Refusal, Result, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
 use tidings_language::{n, t};
 
@@ -52,7 +52,7 @@ fn store_not_undone(batch: &mut Batch, person: &StoredPerson, lines: &[Moderatio
 }
 
 /// Begins to remove all that a person has posted in the last days.
-pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Effect, Error> {
+pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let mut lines = not_undone(&person.hash);
     if lines.len() >= MAX_REMOVALS_OF_ALL {
@@ -83,7 +83,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
 }
 
 /// Begins to put back what a line removed. If that removal is not done yet, it ends.
-pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: ModerationId) -> Result<Effect, Error> {
+pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: ModerationId) -> Result<Effect> {
     let mut lines = not_undone(&person.hash);
     let before = lines.len();
     lines.retain(|line| *line != origin);
@@ -106,7 +106,7 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
 }
 
 /// One step: removes the next post, or goes on to the next kind of posts.
-async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     let fields = (current.author(), current.field(PHASE), current.field(UNTIL), current.field(SINCE));
     let (Some(line), (Some(author), Some(phase), Some(until), Some(since))) =
         (current.subject::<ModerationId>(), fields)
@@ -146,7 +146,7 @@ async fn remove_post(
     batch: &mut Batch,
     thing: &Thing,
     (author, line, reason): (UserId, ModerationId, &str),
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let (site, now) = (current.site, current.now);
     let post = Contribution::find(site, thing).await?;
     let post = post.filter(|post| post.author() == author && post.demand_not_removed().is_ok());
@@ -158,7 +158,7 @@ async fn remove_post(
 }
 
 /// One step: puts back the next post that a line removed.
-async fn restore_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn restore_next(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     let (Some(line), Some(origin)) =
         (current.subject::<ModerationId>(), current.field::<ModerationId>(ORIGIN))
     else {
@@ -189,7 +189,7 @@ async fn restore_post(
     batch: &mut Batch,
     thing: &Thing,
     origin: ModerationId,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let (site, now) = (current.site, current.now);
     let Some(post) = Contribution::find(site, thing).await? else { return Ok(false) };
     if post.removal().is_ok_and(|removed| removed.line == origin)

@@ -6,7 +6,7 @@ use super::log::{self, SettledRow};
 use crate::contributions::Contribution;
 use crate::flags::ThingFlags;
 use crate::values::{Deed, FlagVerdict, ModerationId, Thing, Withheld};
-use crate::{Error, Refusal, Site};
+use crate::{Refusal, Result, Site};
 use tidings_keyspace::Batch;
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.
@@ -22,7 +22,7 @@ pub(super) struct ActedRow {
 impl ActedRow {
     /// Reads them, and refuses an action on a row that has changed since it was seen. Rounds: 2, 3
     /// for a person.
-    pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
+    pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self> {
         let ModerationRequest { thing, seen, .. } = request;
         let other = seen.as_ref().and_then(|seen| seen.thing.as_ref()).filter(|other| *other != thing);
         let other = other.cloned().map(ThingFlags::on);
@@ -75,7 +75,7 @@ impl ActedRow {
         batch: &mut Batch,
         case: &Case<'_>,
         ends: Option<ModerationId>,
-    ) -> Result<Option<SettledRow>, Error> {
+    ) -> Result<Option<SettledRow>> {
         let now = case.now.timestamp();
         if let Some(mut other) = self.other.clone() {
             // Somebody who looks at the same row must look again.
@@ -100,7 +100,7 @@ impl ActedRow {
 
     /// Brings back the row and the flags that the action of an ended line had settled. An appeal
     /// that is granted ends a line about something else. Rounds: at most 2.
-    async fn reopen(&self, batch: &mut Batch, case: &Case<'_>, ended: ModerationId) -> Result<(), Error> {
+    async fn reopen(&self, batch: &mut Batch, case: &Case<'_>, ended: ModerationId) -> Result<()> {
         let read = match case.undoes {
             Some(_) => None,
             None => Some(log::read_line(case.site, ended).await?),

@@ -13,7 +13,7 @@ use crate::values::{
     DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, Deed, ModerationId, Moment, NewsId, Pattern, PostRule,
     Reason, RuleEffect, RuleId, Thing, Timestamp, TweetId, UserId,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Error, Result, Site, fields, keys};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Fetch, Order, read};
@@ -44,7 +44,7 @@ pub async fn add_rule(
     now: Moment,
     moderator: &User,
     rule: &NewRule,
-) -> Result<(RuleId, ModerationId), Error> {
+) -> Result<(RuleId, ModerationId)> {
     moderator.demand_may_moderate(now)?;
     let id = site.store.next_id(keys::RULES_COUNT).await?;
     let id =
@@ -63,7 +63,7 @@ pub async fn lift_rule(
     now: Moment,
     moderator: &User,
     (rule, reason): (RuleId, &Reason),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     let request = ModerationRequest::new(Deed::Unrule, Thing::Rule(rule), reason.clone());
     moderate(site, now, moderator, &request).await
 }
@@ -72,7 +72,7 @@ pub async fn lift_rule(
 ///
 /// # Errors
 /// [`crate::Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
-pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>, Error> {
+pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>> {
     viewer.demand_may_moderate(now)?;
     Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
 }
@@ -111,7 +111,7 @@ pub async fn dry_run(
     now: Moment,
     viewer: &User,
     (rule, patience): (&NewRule, Duration),
-) -> Result<DryRun, Error> {
+) -> Result<DryRun> {
     viewer.demand_may_moderate(now)?;
     let rule = PostRule {
         id: RuleId(1),
@@ -168,7 +168,7 @@ impl Run<'_> {
     }
 
     /// Matches posts on a thread of its own: many texts take too long for one that serves others.
-    async fn matched(&mut self, posts: Vec<MatchedPost>) -> Result<(), Error> {
+    async fn matched(&mut self, posts: Vec<MatchedPost>) -> Result<()> {
         let rules = self.rules.clone();
         let matching = tokio::task::spawn_blocking(move || {
             let is_matched = |MatchedPost { thing, texts: [first, second], url, .. }: &MatchedPost| {
@@ -189,7 +189,7 @@ impl Run<'_> {
     }
 
     /// The members of a sorted set since the beginning, from a position on.
-    async fn chunk<T: std::str::FromStr>(&self, key: &str, start: u64) -> Result<Vec<T>, Error> {
+    async fn chunk<T: std::str::FromStr>(&self, key: &str, start: u64) -> Result<Vec<T>> {
         let members = self.site.store.fetch(read::sorted_range(key, Order::Descending, start, CHUNK)).await?;
         let recent: Vec<(String, f64)> =
             members.into_iter().filter(|(_, time)| *time >= self.since.as_score()).collect();
@@ -197,7 +197,7 @@ impl Run<'_> {
     }
 
     /// Looks at stories and the comments on them. Returns whether it was in time.
-    async fn stories(&mut self) -> Result<bool, Error> {
+    async fn stories(&mut self) -> Result<bool> {
         let mut comments = 0;
         for start in (0..DRY_RUN_POSTS).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
             if self.is_late() {
@@ -235,7 +235,7 @@ impl Run<'_> {
     }
 
     /// Looks at the comments on some stories. Returns how many there are.
-    async fn comments(&mut self, stories: &[NewsId]) -> Result<u64, Error> {
+    async fn comments(&mut self, stories: &[NewsId]) -> Result<u64> {
         let threads = stories.iter().copied().map(Comment::of_story).collect::<Vec<_>>();
         let comments = self.site.store.fetch(threads).await?.into_iter().flatten();
         let candidate = |comment: Comment| {
@@ -249,7 +249,7 @@ impl Run<'_> {
     }
 
     /// Looks at tweets. Returns whether it was in time.
-    async fn tweets(&mut self) -> Result<bool, Error> {
+    async fn tweets(&mut self) -> Result<bool> {
         for start in (0..DRY_RUN_POSTS).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
             if self.is_late() {
                 return Ok(false);

@@ -7,7 +7,7 @@ use crate::accounts::users::User;
 use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::values::{MAX_HIDDEN, MAX_SAVED, NewsId, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user marks a story.
@@ -34,7 +34,7 @@ impl Mark {
 /// # Errors
 /// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::TooManySaved`],
 /// [`Refusal::SessionEnded`], or the store's.
-pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
+pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<()> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
         let reads = (News::by_id(id), read::score(&key, member.as_str()), read::sorted_count(&key));
@@ -59,7 +59,7 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
-pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
+pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<()> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
         let reads = (

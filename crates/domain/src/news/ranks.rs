@@ -6,7 +6,7 @@ use crate::news::item::{Direction, News};
 use crate::news::{by_votes, past};
 use crate::process_state::process_state;
 use crate::values::{NewsId, RankingRules, Timestamp, limits, ranking};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Result, Site, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
@@ -155,11 +155,7 @@ fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
 
 /// Stores score and rank of items as read, unless one of them was voted on or deleted
 /// meanwhile. Returns whether they are stored.
-async fn store_ranks<'a>(
-    site: &Site,
-    now: Timestamp,
-    items: impl Iterator<Item = &'a News>,
-) -> Result<bool, Error> {
+async fn store_ranks<'a>(site: &Site, now: Timestamp, items: impl Iterator<Item = &'a News>) -> Result<bool> {
     let rules = &site.rules.ranking;
     let mut batch = Batch::new();
     for news in items.filter(|news| news.state().is_listed()) {
@@ -175,7 +171,7 @@ async fn store_ranks<'a>(
 
 /// Stores score and rank of one item from its current counters. On a conflict nothing is
 /// stored: the other writer does it. Rounds: 2.
-pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
+pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<()> {
     let news = site.store.fetch(News::by_id(id)).await?;
     store_ranks(site, now, news.iter()).await?;
     Ok(())
@@ -186,7 +182,7 @@ pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Res
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
-pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
+pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64> {
     viewer.require_admin()?;
     tracing::info!(target: AUDIT, by = viewer.username, "recomputes all ranks");
     let mut stored = 0;

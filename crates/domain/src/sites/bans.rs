@@ -20,7 +20,7 @@ use crate::audit::AUDIT;
 use crate::error::NothingToDo;
 use crate::values::text_forms::named;
 use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId};
-use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
+use crate::{Applied, Decision, Error, Refusal, Result, Site, fields, keys};
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, Order, read};
@@ -111,7 +111,7 @@ pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
-pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
+pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
     viewer.require_admin()?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, true)).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %voter, "banned a voter on sites");
@@ -124,7 +124,7 @@ pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> 
 /// # Errors
 /// As [`ban`], and [`Refusal::NothingToModerate`] for a voter that is banned only with its
 /// account.
-pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
+pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
     viewer.require_admin()?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, false)).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %voter, "lifted the ban of a voter on sites");
@@ -133,7 +133,7 @@ pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -
 
 /// Bans the voter of an account with the account, or ends that. A ban by an administrator of
 /// the sites stays. Rounds as [`ban`].
-pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<(), Error> {
+pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<()> {
     match begin(site, None, voter, (BanCause::Account, is_banned)).await {
         Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
         Err(error) => Err(error),
@@ -141,7 +141,7 @@ pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool
 }
 
 /// Finishes all bans and lifted bans that were interrupted. Returns their number.
-pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
+pub async fn finish_bans(site: &Site) -> Result<usize> {
     let unfinished = site.store.fetch(read::members(keys::SITES_UNFINISHED)).await?;
     let voters: Vec<VoterId> = unfinished.iter().filter_map(|voter| voter.parse().ok()).collect();
     for voter in &voters {
@@ -157,7 +157,7 @@ async fn begin(
     by: Option<(Timestamp, &User)>,
     voter: VoterId,
     (cause, is_cause): (BanCause, bool),
-) -> Result<(), Error> {
+) -> Result<()> {
     let key = keys::voter(voter);
     site.act(&key, || async {
         let (hash, count) =
@@ -210,13 +210,13 @@ fn moved(voter: &Hash) -> u64 {
 }
 
 /// Moves votes until none is left to move. Another request may do the same.
-async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
+async fn finish(site: &Site, voter: VoterId) -> Result<()> {
     while step(site, voter).await? {}
     Ok(())
 }
 
 /// Moves the next votes. Returns whether there may be more.
-async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
+async fn step(site: &Site, voter: VoterId) -> Result<bool> {
     let Some((batch, is_end)) = next_step(site, voter).await? else { return Ok(false) };
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(!is_end),
@@ -226,7 +226,7 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
 }
 
 /// The batch that moves the next votes, and whether it is the last; `None` if no votes are to be moved.
-async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>, Error> {
+async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>> {
     let key = keys::voter(voter);
     let hash = site.store.fetch(read::hash(&key)).await?;
     let Some(direction) = BanDirection::of(&hash) else { return Ok(None) };
@@ -286,7 +286,7 @@ struct ReadVotes {
     kept: Vec<(Hostname, TracedVote)>,
 }
 
-async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Result<ReadVotes, Error> {
+async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Result<ReadVotes> {
     if count == 0 {
         return Ok(ReadVotes::default());
     }
@@ -318,12 +318,10 @@ async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Res
 mod tests {
     use super::*;
     use crate::accounts::visit::Visit;
-    use crate::passwords::PasswordWorker;
     use crate::sites::{self, SiteVote, Verdict, VoteTotals};
     use crate::values::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
-    use tidings_keyspace::Store;
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
 
@@ -344,8 +342,7 @@ mod tests {
 
     /// A site with a voter of 250 votes: more than two steps take.
     async fn site_with_votes() -> (Arc<Site>, VoterId) {
-        let store = Store::in_memory().await.unwrap();
-        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let site = Arc::new(Site::in_memory().await);
         let change = sites::SettingsChange { maximum: Some(1_000), ..Default::default() };
         sites::change_settings(&site, NOW, &administrator(), change).await.unwrap();
         let voter = VoterId::from_bytes([7; 16]);
@@ -377,7 +374,7 @@ mod tests {
 
     /// The same store, as after a restart.
     fn restarted(site: &Site) -> Arc<Site> {
-        Arc::new(Site::new(site.store.clone(), Rules::default(), PasswordWorker::default()))
+        Arc::new(Site::on(site.store.clone()))
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use crate::values::text_forms::named;
 use crate::values::{
     CONTROVERSIAL_MINORITY, Day, Hostname, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
 };
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use strum::{EnumIter, EnumString, IntoStaticStr};
@@ -128,18 +128,14 @@ pub struct SiteLine {
 /// Sums and counts are exact. The selection of sites may not be: only hosts that are among
 /// the first [`LEADERBOARD_OF_A_DAY`] of some day of the span, or among the first
 /// [`LEADERBOARD_CANDIDATES`] of a single day or of all time, are compared.
-pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>, Error> {
+pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>> {
     let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
     board_of(visit, (board, span), hosts.into_iter().map(|host| vec![host]).collect()).await
 }
 
 /// The same of sites, for pages: the names with `www.` and without are one line. Rounds: 2, and 1 more where a site has
 /// votes on both.
-pub async fn leaderboard_of_sites(
-    visit: &mut Visit,
-    board: Board,
-    span: Span,
-) -> Result<Vec<SiteLine>, Error> {
+pub async fn leaderboard_of_sites(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>> {
     let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
     let mut known = HashSet::new();
     let names = hosts.iter().map(Hostname::names);
@@ -152,7 +148,7 @@ async fn board_of(
     visit: &mut Visit,
     (board, span): (Board, Span),
     sites: Vec<Vec<Hostname>>,
-) -> Result<Vec<SiteLine>, Error> {
+) -> Result<Vec<SiteLine>> {
     let today = Day::of(visit.now());
     let overall = sites.iter().map(|names| SiteVotes::on(names)).collect::<Vec<_>>().or_absent();
     let hosts: Vec<&Hostname> = sites.iter().flatten().collect();
@@ -198,7 +194,7 @@ async fn board_of(
 }
 
 /// The sites that may be on a leaderboard.
-async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Result<Vec<Hostname>, Error> {
+async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Result<Vec<Hostname>> {
     const MOST: f64 = super::tally::score(COUNTER_LIMIT);
     let candidates = u64::try_from(LEADERBOARD_CANDIDATES).unwrap_or(u64::MAX);
     let of_each = if keys.len() > 1 { LEADERBOARD_OF_A_DAY } else { candidates };

@@ -5,7 +5,7 @@ use super::tally::{VoteTotals, figures};
 use super::twice::{day_fields, days_twice};
 use crate::accounts::visit::Visit;
 use crate::values::{Day, Hostname};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, read};
 
@@ -73,7 +73,7 @@ fn days_of(hosts: &[Hostname], days: &[Day]) -> Vec<impl Fetch<Value = DayOfVote
 
 /// The votes of the last days on a host, up to today. Rounds: 1, of twice as
 /// many reads as days.
-pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
+pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History> {
     let history = History::on(&visit.site_too(), std::slice::from_ref(host), Day::of(visit.now()), days);
     visit.fetch(history).await
 }

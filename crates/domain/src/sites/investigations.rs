@@ -6,7 +6,7 @@ use super::tally::whole;
 use super::voting::is_banned;
 use crate::accounts::users::User;
 use crate::values::{AUDIT_LINES, Day, Hostname, MAX_VOTER_VOTES, TOP_VOTERS, Timestamp, VoterId};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// A voter, as administrators see it.
@@ -26,7 +26,7 @@ pub struct VoterDetails {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
-pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result<VoterDetails, Error> {
+pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result<VoterDetails> {
     viewer.require_admin()?;
     let reads = (read::hash(keys::voter(voter)), read::sorted_count(keys::voter_votes(voter)));
     let (hash, count) = site.store.fetch(reads).await?;
@@ -61,7 +61,7 @@ pub async fn voter_votes(
     voter: VoterId,
     from: Timestamp,
     to: Timestamp,
-) -> Result<Vec<VoterVote>, Error> {
+) -> Result<Vec<VoterVote>> {
     viewer.require_admin()?;
     // Times are whole seconds: before `to` is until the second before it.
     let scores = (from.as_score(), to.as_score() - 1.0);
@@ -89,7 +89,7 @@ pub struct DailyVoter {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>, Error> {
+pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>> {
     viewer.require_admin()?;
     let most = super::tally::score(COUNTER_LIMIT);
     let counts =
@@ -121,7 +121,7 @@ pub struct AuditLine {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn audit_lines(site: &Site, viewer: &User) -> Result<Vec<AuditLine>, Error> {
+pub async fn audit_lines(site: &Site, viewer: &User) -> Result<Vec<AuditLine>> {
     viewer.require_admin()?;
     let lines =
         site.store.fetch(read::sorted_range(keys::SITES_AUDIT, Order::Descending, 0, AUDIT_LINES)).await?;

@@ -5,7 +5,7 @@ use super::twice::{FIGURES, TWICE};
 use crate::accounts::visit::Visit;
 use crate::values::text_forms::named;
 use crate::values::{HashPrefix, Hostname, LimitRules, SITE_SCORE_ACCOUNTS};
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use std::slice::from_ref;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Fetch, read};
@@ -119,7 +119,7 @@ impl SiteVotes {
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.
-pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>, Error> {
+pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>> {
     let votes = visit
         .fetch(hosts.iter().map(|host| SiteVotes::on(from_ref(host))).collect::<Vec<_>>().or_absent())
         .await?;
@@ -129,10 +129,7 @@ pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>,
 
 /// The hosts that have a score and whose hash starts with a prefix, with their scores, by
 /// name. Rounds: 2.
-pub async fn scores_by_prefix(
-    visit: &mut Visit,
-    prefix: &HashPrefix,
-) -> Result<Vec<(Hostname, Score)>, Error> {
+pub async fn scores_by_prefix(visit: &mut Visit, prefix: &HashPrefix) -> Result<Vec<(Hostname, Score)>> {
     let members = visit.fetch(read::members(keys::prefix(prefix))).await?;
     let mut hosts: Vec<Hostname> = members
         .iter()

@@ -4,7 +4,7 @@
 use super::cast_vote::{CastVote, TracedVote};
 use super::twice::{Twice, same_network};
 use crate::values::{Day, Hostname, Network, VoterId};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -128,11 +128,7 @@ impl Tally {
 
     /// The stored counts of networks that [`Tally::write`] needs and that are not in `known`.
     /// Rounds: 1, none if all are known.
-    pub(super) async fn read_networks(
-        &self,
-        site: &Site,
-        mut known: NetworkVotes,
-    ) -> Result<NetworkVotes, Error> {
+    pub(super) async fn read_networks(&self, site: &Site, mut known: NetworkVotes) -> Result<NetworkVotes> {
         let of_hosts = self
             .hosts
             .iter()

@@ -11,7 +11,7 @@ use crate::keys::{self, families};
 use crate::report::Advance;
 use crate::sites::bans::{BAN_FIELDS, finish_bans};
 use crate::values::{Day, Hostname, VoterId};
-use crate::{Decision, Error, Site, fields};
+use crate::{Decision, Result, Site, fields};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Hash, read};
 
@@ -169,7 +169,7 @@ impl StoredNames<'_> {
 }
 
 /// Stores what is counted twice on all sites. Rounds: 1 for each 1,000 keys, and 3 for each site with votes on both names.
-pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     // So that the votes of each voter count, or do not.
     finish_bans(site).await?;
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
@@ -187,7 +187,7 @@ pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<(), E
 }
 
 /// The same for one site.
-async fn count_of(site: &Site, bare: &Hostname, www: &Hostname) -> Result<(), Error> {
+async fn count_of(site: &Site, bare: &Hostname, www: &Hostname) -> Result<()> {
     let hashes = |host: &Hostname| {
         [keys::link_votes(host), keys::link_origins(host), keys::link_networks(host), keys::link(host)]
             .map(read::hash)

@@ -5,7 +5,7 @@
 use crate::accounts::users::User;
 use crate::news::item::News;
 use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -30,7 +30,7 @@ fn keys_of_story(news: &News) -> Vec<String> {
 }
 
 /// Adds to a batch that nothing names the URL of a story any more. Rounds: 1, none for a text.
-pub(crate) async fn forget(site: &Site, batch: &mut Batch, news: &News) -> Result<(), Error> {
+pub(crate) async fn forget(site: &Site, batch: &mut Batch, news: &News) -> Result<()> {
     let own = news.id.to_string();
     let holders = holders(site, &keys_of_story(news)).await?;
     for (key, _) in holders.into_iter().filter(|(_, holder)| *holder == own) {
@@ -56,7 +56,7 @@ impl Holders {
         viewer: &User,
         own: Option<NewsId>,
         held: Vec<(String, String)>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if held.is_empty() {
             return Ok(Self::default());
         }
@@ -104,7 +104,7 @@ pub(crate) async fn move_to(
     (viewer, news): (&User, &News),
     (url, comes_back): (&str, bool),
     batch: &mut Batch,
-) -> Result<(), Error> {
+) -> Result<()> {
     let url = NewsUrl::parse_imported(url).ok();
     let new = url.as_ref().map(|url| keys_of(site, url)).unwrap_or_default();
     let held = Holders::read(site, viewer, Some(news.id), holders(site, &new).await?).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn move_to(
 
 /// Those of the keys that are present, with the item that each holds. Rounds: 1, none without
 /// keys.
-async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
+async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }

@@ -9,7 +9,7 @@ use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::news::item::News;
 use crate::values::{Cursor, NewsId, PostState, Timestamp, TweetId, UserId};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
@@ -109,7 +109,7 @@ pub(crate) async fn hydrate(
     visit: &mut Visit,
     entries: &[Cursor],
     reader: Option<UserId>,
-) -> Result<Vec<TweetLine>, Error> {
+) -> Result<Vec<TweetLine>> {
     let site = visit.site_too();
     let cache = site.caches.of::<Tweets>();
     let mut summaries: HashMap<u64, Shared<TweetSummary>> = HashMap::new();
@@ -156,7 +156,7 @@ async fn read_summaries(
     ids: Vec<TweetId>,
     reader: Option<(UserId, BTreeSet<UserId>)>,
     followed: &mut HashSet<UserId>,
-) -> Result<Vec<(Tracked<TweetSummary>, Option<Timestamp>)>, Error> {
+) -> Result<Vec<(Tracked<TweetSummary>, Option<Timestamp>)>> {
     let tweet = |id| Tweet::by_id(id).or_absent().tracked();
     let tweets = visit.fetch(ids.into_iter().map(tweet).collect::<Vec<_>>()).await?;
     let tweets: Vec<Tracked<Tweet>> = tweets.into_iter().filter_map(Tracked::transpose).collect();
@@ -219,7 +219,7 @@ impl Mentioned {
     async fn with_names(
         visit: &mut SharedVisit<'_>,
         ids: HashMap<String, Tracked<Option<UserId>>>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let people = People::of(ids.values().filter_map(|id| *id.peek()));
         let people = visit.fetch_if_needed(people).await?;
         Ok(Self { ids, people })

@@ -13,7 +13,7 @@ use crate::values::{
     Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, NewsId, PostState, Thing, Timestamp,
     UserId,
 };
-use crate::{Error, Refusal, fields, keys};
+use crate::{Refusal, Result, fields, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Boxed, Fetch, Order, read};
 
@@ -122,7 +122,7 @@ struct Sees {
 }
 
 impl Sees {
-    async fn of(visit: &mut Visit) -> Result<Self, Error> {
+    async fn of(visit: &mut Visit) -> Result<Self> {
         let role = visit.viewer().await?.map_or(Role::Member, User::role);
         Ok(Self { unnamed_moderators: role == Role::Administrator, what_is_hidden: role >= Role::Moderator })
     }
@@ -143,7 +143,7 @@ fn shown_thing(line: &Line, sees: Sees) -> Thing {
 /// # Errors
 /// [`Refusal::NoSuchUser`] for an unknown person, [`Refusal::ModeratorsOnly`] for others who ask about a person,
 /// [`Refusal::NoSuchModeration`] for an unknown batch, or the store's.
-pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Error> {
+pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage> {
     let sees = Sees::of(visit).await?;
     if let Some(batch) = window.part_of {
         return parts_page(visit, window, batch).await;
@@ -190,7 +190,7 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
 }
 
 /// The parts of a batch, the newest first. Rounds: 5.
-async fn parts_page(visit: &mut Visit, window: &LogWindow, batch: ModerationId) -> Result<LogPage, Error> {
+async fn parts_page(visit: &mut Visit, window: &LogWindow, batch: ModerationId) -> Result<LogPage> {
     let batch = visit.fetch(Line::by_id(batch)).await?.ok_or(Refusal::NoSuchModeration)?;
     let mut ids = batch.parts;
     ids.retain(|id| window.before.is_none_or(|before| *id < before));
@@ -207,7 +207,7 @@ pub(in crate::moderation) async fn since(
     visit: &mut Visit,
     time: Timestamp,
     most: usize,
-) -> Result<Vec<Line>, Error> {
+) -> Result<Vec<Line>> {
     let (mut found, mut before) = (Vec::new(), None);
     while found.len() < most {
         let (lines, is_more) = read_chunk(visit, before).await?;
@@ -226,13 +226,13 @@ pub(in crate::moderation) async fn since(
 pub(in crate::moderation) async fn moderators_of(
     visit: &mut Visit,
     lines: Vec<Line>,
-) -> Result<Vec<(ShownModerator, Action)>, Error> {
+) -> Result<Vec<(ShownModerator, Action)>> {
     let entries = show(visit, lines).await?;
     Ok(entries.into_iter().map(|entry| (entry.moderator, entry.action)).collect())
 }
 
 /// Some lines before one, and whether there are more. Rounds: 2.
-async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool), Error> {
+async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool)> {
     let highest = before.map_or(f64::INFINITY, |before| before.0 as f64 - 1.0);
     let scores = (f64::NEG_INFINITY, highest);
     let ids = visit
@@ -245,7 +245,7 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 }
 
 /// Lines by their numbers. Rounds: 1, none for no lines.
-async fn lines_of(visit: &mut Visit, ids: &[ModerationId]) -> Result<Vec<Line>, Error> {
+async fn lines_of(visit: &mut Visit, ids: &[ModerationId]) -> Result<Vec<Line>> {
     let lines = ids.iter().map(|id| Line::by_id(*id).or_absent()).collect::<Vec<_>>();
     let lines = visit.fetch_if_needed(lines).await?;
     let lines = ids.iter().zip(lines).filter_map(|(id, line)| {
@@ -296,7 +296,7 @@ fn merged_into(line: &Line) -> Option<NewsId> {
 }
 
 /// The lines as the viewer may see them: with names and titles. Rounds: 2; 3 for moderators, 4 with batches.
-async fn show(visit: &mut Visit, lines: Vec<Line>) -> Result<Vec<LogEntry>, Error> {
+async fn show(visit: &mut Visit, lines: Vec<Line>) -> Result<Vec<LogEntry>> {
     let sees = Sees::of(visit).await?;
     let subjects = lines.iter().map(|line| LineSubject::of(&line.thing, sees)).collect::<Vec<_>>();
     let targets: Vec<_> = lines.iter().filter_map(merged_into).collect();
@@ -361,7 +361,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>) -> Result<Vec<LogEntry>, Erro
 ///
 /// # Errors
 /// [`Refusal::NoSuchModeration`], or the store's.
-pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Error> {
+pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry> {
     let line = read_line(&visit.site_too(), id).await?;
     show(visit, vec![line]).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
 }
@@ -371,7 +371,7 @@ pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Erro
 ///
 /// # Errors
 /// The store's.
-pub async fn just_written(visit: &mut Visit, id: ModerationId) -> Result<Option<LogEntry>, Error> {
+pub async fn just_written(visit: &mut Visit, id: ModerationId) -> Result<Option<LogEntry>> {
     let Some(viewer) = visit.recognise().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
         return Ok(None);
     };

@@ -227,7 +227,7 @@ pub async fn thread(
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;
-    let new = thread.new_on_first_page(visit.now());
+    let new = thread.new_comments(visit.now(), true);
     let comments = tree(&thread, part, (visit.viewer_id(), new))?;
     let merges = merges(&thread.news.news);
     let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}{merges}}}"#);

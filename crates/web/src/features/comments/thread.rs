@@ -387,7 +387,7 @@ pub async fn thread(
     // Only the pages of the whole thread count as visits: a branch shows little of it.
     page.new = match part.branch {
         None => thread.note_visit(visit.site(), now, is_first),
-        Some(_) => thread.new_while_reading(now),
+        Some(_) => thread.new_comments(now, false),
     };
     if part.branch.is_none() && is_first {
         page.merged = read_merged(&mut visit, &thread, &shown).await?;
