@@ -72,6 +72,21 @@ pub fn refused(answer: Value) -> String {
     error.to_owned()
 }
 
+/// Checks that a call was refused, with some words in the message.
+#[track_caller]
+pub fn refused_saying(answer: Value, words: &str) {
+    let error = refused(answer);
+    assert!(error.contains(words), "{error}");
+}
+
+/// Checks that an object has these members, whatever others it has.
+#[track_caller]
+pub fn has_members(object: &Value, expected: Value) {
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&object[name], value, "{name} in {object}");
+    }
+}
+
 /// A form's fields, encoded.
 pub fn encoded(fields: Fields<'_>) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
