@@ -495,14 +495,18 @@ const STREAM_SECONDS: u64 = 60;
 /// A message as a sentence, with a capital letter and a full stop: in the code,
 /// messages have neither.
 pub fn sentence(message: &str) -> String {
-    let mut rest = message.chars();
-    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
-    let sentence = format!("{first}{}", rest.as_str());
+    let sentence = capitalized(message);
     if sentence.ends_with(['.', '!', '?', '。']) {
         sentence
     } else {
         t!("{sentence}.", sentence).to_string()
     }
+}
+
+/// A text with its first letter as a capital.
+pub fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
 }
 
 impl IntoResponse for RequestError {

@@ -43,6 +43,14 @@ form! {
         /// phrase. Case does not matter.
         pub value: MuteTarget = target, values::MuteValue;
     }
+
+    /// Somebody to block or unblock.
+    #[cfg_attr(test, schema(as = Block))]
+    pub struct BlockForm {
+        // Imported accounts may have names that are not valid for new accounts.
+        /// The username. Case does not matter.
+        pub username: String = username, values::Username;
+    }
 }
 
 const KIND: &Message = m!("it must be user, domain, topic or word");
@@ -62,16 +70,6 @@ fn target(fields: &Fields, name: &'static str) -> Result<MuteTarget> {
 fn username(fields: &Fields, name: &'static str) -> Result<String> {
     let typed = fields.required(name)?.trim();
     Ok(typed.strip_prefix('@').unwrap_or(typed).to_owned())
-}
-
-form! {
-    /// Somebody to block or unblock.
-    #[cfg_attr(test, schema(as = Block))]
-    pub struct BlockForm {
-        // Imported accounts may have names that are not valid for new accounts.
-        /// The username. Case does not matter.
-        pub username: String = username, values::Username;
-    }
 }
 
 /// The name of each kind.
@@ -303,9 +301,7 @@ answer! {
         /// The blocked people; at most 500.
         blocks: Vec<BlockEntry> = avoided.blocks.into_iter().map(BlockEntry::from).collect();
     }
-}
 
-answer! {
     /// Something muted.
     struct MuteEntry from (mute: Mute) {
         /// The kind of thing.
@@ -315,9 +311,7 @@ answer! {
         /// When it was muted.
         since: u64 = mute.since.0;
     }
-}
 
-answer! {
     /// Somebody blocked.
     struct BlockEntry from (block: Block) {
         username: String = block.username, values::StoredUsername;

@@ -35,44 +35,13 @@ form! {
         /// administrator.
         pub token: Option<WelcomeToken> = |fields: &Fields, _| welcome_token(fields), values::WelcomeTokenOrNone, required = false;
     }
-}
 
-fn unless_known(fields: &Fields, name: &'static str) -> Result<Option<NewPassword>> {
-    if fields.text("ticket").is_empty() {
-        valid(NewPassword::parse)(fields, name).map(Some)
-    } else {
-        Ok(None)
-    }
-}
-
-fn email(fields: &Fields, name: &'static str) -> Result<Option<Email>> {
-    Ok(Email::parse_optional(fields.text(name)).map_err(Error::from)?)
-}
-
-fn invitation(fields: &Fields, name: &'static str) -> Result<Option<InvitationCode>> {
-    match fields.text(name).trim() {
-        "" => Ok(None),
-        typed => Ok(Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?)),
-    }
-}
-
-/// The token of the link for the first administrator, if there is one.
-pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>> {
-    match fields.text("token").trim() {
-        "" => Ok(None),
-        given => Ok(Some(WelcomeToken::parse(given).ok_or(Refusal::WelcomeLinkInvalid)?)),
-    }
-}
-
-form! {
     /// An invitation to be made.
     pub struct InviteForm {
         /// Where to mail it; empty or missing to send the link oneself.
         pub email: Option<Email> = email, values::Email, required = false;
     }
-}
 
-form! {
     // Imported accounts may have names and passwords that are not valid for new accounts, so
     // these are plain texts.
     /// A login.
@@ -86,9 +55,7 @@ form! {
         /// factor.
         pub code: Option<String> = filled(text), values::LoginCode, required = false;
     }
-}
 
-form! {
     /// A request for a link to set a new password.
     pub struct ResetRequest {
         /// The username.
@@ -96,9 +63,7 @@ form! {
         /// The address in the user's profile.
         pub email: String = text, values::Email;
     }
-}
 
-form! {
     /// A change of a user's profile.
     pub struct ProfileForm {
         /// The text about the user.
@@ -132,6 +97,40 @@ form! {
         pub theme: Option<Theme> = choice(m!("it must be device, light or dark")), values::Theme, required = false;
         /// The size of text on pages; missing to keep the setting.
         pub text_size: Option<TextSize> = choice(m!("it must be normal, large or larger")), values::TextSize, required = false;
+    }
+
+    /// The session to end.
+    #[cfg_attr(test, schema(as = EndedSession))]
+    pub struct EndedSessionForm {
+        /// The id of a session, or `others` for all but the one that the request comes from.
+        pub session: String = text, values::SessionChoice;
+    }
+}
+
+fn unless_known(fields: &Fields, name: &'static str) -> Result<Option<NewPassword>> {
+    if fields.text("ticket").is_empty() {
+        valid(NewPassword::parse)(fields, name).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+fn email(fields: &Fields, name: &'static str) -> Result<Option<Email>> {
+    Ok(Email::parse_optional(fields.text(name)).map_err(Error::from)?)
+}
+
+fn invitation(fields: &Fields, name: &'static str) -> Result<Option<InvitationCode>> {
+    match fields.text(name).trim() {
+        "" => Ok(None),
+        typed => Ok(Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?)),
+    }
+}
+
+/// The token of the link for the first administrator, if there is one.
+pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>> {
+    match fields.text("token").trim() {
+        "" => Ok(None),
+        given => Ok(Some(WelcomeToken::parse(given).ok_or(Refusal::WelcomeLinkInvalid)?)),
     }
 }
 
@@ -184,13 +183,4 @@ fn switch(fields: &Fields, name: &'static str) -> Result<Option<bool>> {
 /// One of several choices, if the form has it.
 fn choice<C: Choice>(expected: &'static Message) -> impl Fn(&Fields, &'static str) -> Result<Option<C>> {
     optional(checked(expected, C::parse))
-}
-
-form! {
-    /// The session to end.
-    #[cfg_attr(test, schema(as = EndedSession))]
-    pub struct EndedSessionForm {
-        /// The id of a session, or `others` for all but the one that the request comes from.
-        pub session: String = text, values::SessionChoice;
-    }
 }

@@ -8,6 +8,7 @@ use tidings_domain::Error;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::two_factor::HostMove;
+use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::{applications, staff};
 use tidings_domain::values::{
     CONFIRMATION_SECONDS, Email, INVITATION_SECONDS, InvitationCode, SIGNUP_BURST_SECONDS, UserId,
@@ -146,7 +147,7 @@ pub fn tell_of_burst(app: &App) {
 }
 
 async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
-    let to_mail = staff::tell_administrators(&app.site, app.moment(), text).await?;
+    let to_mail = staff::tell(&app.site, app.moment(), Role::Administrator, text).await?;
     let Some(mailer) = &app.mailer else { return Ok(()) };
     let brand = app.brand().await;
     let site = &brand.site;

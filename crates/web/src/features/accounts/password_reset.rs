@@ -12,8 +12,8 @@ use axum::Json;
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
-use tidings_domain::values::{MAX_RUNNING_RESETS, NewPassword};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::values::{MAX_RUNNING_RESETS, NewPassword, RatedAction};
+use tidings_domain::{Error, Refusal, rates};
 use tidings_language::{Message, m, t};
 use tokio::sync::Semaphore;
 
@@ -122,7 +122,7 @@ pub(crate) async fn send_reset_link(app: &App, form: ResetRequest, address: IpAd
         return Err(Refusal::MailIsOff.into());
     }
     let place = RUNNING.try_acquire().map_err(|_| Error::Busy)?;
-    password_reset::admit_request(&app.site, app.moment(), address).await?;
+    rates::spend(&app.site, app.moment(), RatedAction::Reset, address).await?;
     let app = app.clone();
     tokio::spawn(async move {
         let _place = place;

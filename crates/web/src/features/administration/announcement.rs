@@ -43,6 +43,12 @@ form! {
         /// now, the change is refused.
         pub seen: Option<Timestamp> = optional(time), u64, required = false;
     }
+
+    /// An announcement that the member does not want to see again.
+    pub struct DismissForm {
+        /// When it was made.
+        pub made: u64 = parsed(m!("it must be the time of an announcement")), values::Id;
+    }
 }
 
 fn pinned(fields: &Fields, name: &'static str) -> Result<Vec<NewsId>> {
@@ -77,14 +83,6 @@ impl AnnouncementForm {
                 m!("it must be a full address, or a page of this site, such as /about"),
             ),
         })
-    }
-}
-
-form! {
-    /// An announcement that the member does not want to see again.
-    pub struct DismissForm {
-        /// When it was made.
-        pub made: u64 = parsed(m!("it must be the time of an announcement")), values::Id;
     }
 }
 

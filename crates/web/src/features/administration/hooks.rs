@@ -112,9 +112,7 @@ answer! {
         status;
         hooks: Vec<HookEntry> = hooks.into_iter().map(HookEntry::from).collect();
     }
-}
 
-answer! {
     /// A webhook. Its secret is not shown.
     pub struct HookEntry as Hook from (hook: ShownHook) {
         hook_id: u64 = hook.id.0;
@@ -131,9 +129,7 @@ answer! {
         /// The last 20 attempts, the newest first.
         results: Vec<HookResultEntry> = hook.results.into_iter().map(HookResultEntry::from).collect();
     }
-}
 
-answer! {
     /// An attempt to send a webhook a message.
     struct HookResultEntry as HookResult from (result: HookResult) {
         /// When, in Unix seconds.
@@ -147,9 +143,7 @@ answer! {
         /// How long it took.
         milliseconds: u64 = result.milliseconds;
     }
-}
 
-answer! {
     /// A webhook was added, changed or removed, or gets a test.
     pub struct HookChangedResponse as HookChanged from (hook: HookId) {
         status;

@@ -366,9 +366,7 @@ answer! {
         /// The value of `before` for the next part; null at the end.
         next: Option<String> = part.2.map(|next| next.to_string()), Option<values::InboxCursor>;
     }
-}
 
-answer! {
     /// An entry of the inbox.
     struct EntryResponse as InboxEntry from (entry: &InboxEntry) {
         /// The id of the entry.

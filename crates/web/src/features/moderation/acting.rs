@@ -19,7 +19,6 @@ use crate::route::LONG;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use serde::Serialize;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
@@ -152,6 +151,17 @@ answer! {
         /// The line in the log.
         moderation_id: u64 = id.0;
     }
+
+    /// The refusal of an action on a row of the review queue that has changed since it was seen.
+    pub struct RowChangedResponse as RowChanged {
+        status: ErrorStatus;
+        /// A sentence in English, whatever the language of the site is.
+        error: String, values::Message;
+        /// A sentence to show to a person, in the language of the site.
+        message: String, values::Message;
+        /// The row as it is now; null if it waits no longer.
+        row: Option<QueueItem>;
+    }
 }
 
 /// POST /api/moderate.
@@ -159,32 +169,14 @@ pub async fn call(app: App, mut form: SignedFields) -> Result<Response> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
     match act(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
-        Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
+        Err(failure) if matches!(failure.refusal(), Some(Refusal::RowChanged)) => {
             let seen = requests.swap_remove(0);
             let seen = seen.seen.and_then(|seen| seen.thing).unwrap_or(seen.thing);
             let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
-            let failure = RequestError::Domain(error);
             let (error, message) = (failure.message_for_program(), failure.message());
             let changed = RowChangedResponse { status: ErrorStatus::Err, error, message, row };
             Ok((StatusCode::CONFLICT, Json(changed)).into_response())
         }
         Err(error) => Err(error),
     }
-}
-
-/// The refusal of an action on a row of the review queue that has changed since it was seen.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = RowChanged))]
-pub struct RowChangedResponse {
-    status: ErrorStatus,
-    /// A sentence in English, whatever the language of the site is.
-    #[cfg_attr(test, schema(value_type = values::Message))]
-    error: String,
-    /// A sentence to show to a person, in the language of the site.
-    #[cfg_attr(test, schema(value_type = values::Message))]
-    message: String,
-    /// The row as it is now; null if it waits no longer.
-    #[cfg_attr(test, schema(required = true))]
-    row: Option<QueueItem>,
 }

@@ -41,6 +41,14 @@ form! {
         /// `1` to ban nothing, and to learn how many members the ban would stop.
         pub dry_run: bool = switch, values::Switch, required = false;
     }
+
+    /// A ban to lift.
+    pub struct LiftBanForm {
+        /// The ban.
+        pub ban_id: OriginBanId = parsed(m!("it must be the number of a ban")), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+    }
 }
 
 const KIND: &Message = m!("it must be network or domain");
@@ -55,25 +63,13 @@ impl From<BanForm> for NewOriginBan {
     }
 }
 
-form! {
-    /// A ban to lift.
-    pub struct LiftBanForm {
-        /// The ban.
-        pub ban_id: OriginBanId = parsed(m!("it must be the number of a ban")), values::Id;
-        /// Why.
-        pub reason: Reason = valid(Reason::parse), values::Reason;
-    }
-}
-
 answer! {
     /// The bans of networks and e-mail domains, by number.
     pub struct BansResponse as OriginBans from (bans: Vec<ListedBan>) {
         status;
         bans: Vec<BanEntry> = bans.into_iter().map(BanEntry::from).collect();
     }
-}
 
-answer! {
     /// A ban of a network or an e-mail domain.
     pub struct BanEntry as OriginBan from (listed: ListedBan) {
         /// Its number.
@@ -91,6 +87,22 @@ answer! {
         /// The sign-ups and posts that it has stopped.
         stopped: u64 = listed.stopped;
     }
+
+    /// A network or a domain was banned.
+    pub struct BanAddedResponse as OriginBanAdded from (added: (OriginBanId, ModerationId)) {
+        status;
+        /// The ban.
+        ban_id: u64 = added.0.0;
+        /// The line in the log.
+        moderation_id: u64 = added.1.0;
+    }
+
+    /// The number of members that a ban would stop.
+    pub struct BanTriedResponse as OriginBanTried from (stops: Option<u64>) {
+        status;
+        /// The members who were active in the last week and whom the ban would stop; null if that cannot be counted.
+        stops: Option<u64> = stops;
+    }
 }
 
 /// The outcome of a ban, or of a trial.
@@ -103,26 +115,6 @@ pub enum BanResponse {
     Added(BanAddedResponse),
     /// It was tried.
     Tried(BanTriedResponse),
-}
-
-answer! {
-    /// A network or a domain was banned.
-    pub struct BanAddedResponse as OriginBanAdded from (added: (OriginBanId, ModerationId)) {
-        status;
-        /// The ban.
-        ban_id: u64 = added.0.0;
-        /// The line in the log.
-        moderation_id: u64 = added.1.0;
-    }
-}
-
-answer! {
-    /// The number of members that a ban would stop.
-    pub struct BanTriedResponse as OriginBanTried from (stops: Option<u64>) {
-        status;
-        /// The members who were active in the last week and whom the ban would stop; null if that cannot be counted.
-        stops: Option<u64> = stops;
-    }
 }
 
 /// GET /api/moderate/bans.

@@ -50,6 +50,21 @@ form! {
         /// `1` for a page on which everybody but moderators and administrators is chosen.
         pub all: bool = |fields: &Fields, name| Ok(unless_blank(switch)(fields, name)?.unwrap_or_default()), values::Switch, required = false;
     }
+
+    /// An action on several people.
+    pub struct DirectoryForm {
+        /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
+        /// commas belong to the names.
+        pub usernames: Vec<String> = people_chosen, values::Usernames;
+        /// The action: `ban`, `silence` or `note`.
+        pub action: Deed = deed, values::DirectoryAction;
+        /// Why; the text of a note.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// How long a ban or a silence lasts; 0 or missing for permanent.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// `1` to also remove all that those who are banned have posted.
+        pub remove: bool = removes, values::Switch, required = false;
+    }
 }
 
 // A form without a choice sends empty fields.
@@ -183,23 +198,6 @@ async fn unsearched(
     Ok((ids, next))
 }
 
-form! {
-    /// An action on several people.
-    pub struct DirectoryForm {
-        /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
-        /// commas belong to the names.
-        pub usernames: Vec<String> = people_chosen, values::Usernames;
-        /// The action: `ban`, `silence` or `note`.
-        pub action: Deed = deed, values::DirectoryAction;
-        /// Why; the text of a note.
-        pub reason: Reason = valid(Reason::parse), values::Reason;
-        /// How long a ban or a silence lasts; 0 or missing for permanent.
-        pub hours: Hours = hours, values::Hours, required = false;
-        /// `1` to also remove all that those who are banned have posted.
-        pub remove: bool = removes, values::Switch, required = false;
-    }
-}
-
 /// The people in the field, and those whose boxes are ticked.
 fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>> {
     let boxes = fields.iter().filter(|(name, _)| name.starts_with(BOX)).map(|(_, username)| username);
@@ -262,9 +260,7 @@ answer! {
         /// The value of `before` for the next part; null at the end. A part can be shorter than asked for before the end.
         next: Option<u64> = part.1;
     }
-}
 
-answer! {
     /// An account as moderators see it.
     pub struct PersonEntry as DirectoryEntry from (row: AccountRow) {
         /// The username; null after a deactivation.
@@ -289,18 +285,7 @@ answer! {
         /// The tag of the network of the last post; null if there was none in the last 30 days.
         network: Option<String> = row.network.map(|tag| tag.to_string()), Option<values::NetworkTag>;
     }
-}
 
-/// GET /api/moderate/people.
-pub async fn list(
-    Page { app, mut visit, .. }: Page<Member>,
-    Form(query): Form<DirectoryQuery>,
-) -> Result<Json<DirectoryResponse>> {
-    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
-    Ok(Json((rows, next).into()))
-}
-
-answer! {
     /// The outcome of an action on several people.
     pub struct ActedResponse as ModeratedPeople from (done: DoneForAll) {
         status;
@@ -310,6 +295,15 @@ answer! {
         /// The line of each action.
         moderation_ids: Vec<u64> = done.parts.iter().map(|part| part.0).collect();
     }
+}
+
+/// GET /api/moderate/people.
+pub async fn list(
+    Page { app, mut visit, .. }: Page<Member>,
+    Form(query): Form<DirectoryQuery>,
+) -> Result<Json<DirectoryResponse>> {
+    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
+    Ok(Json((rows, next).into()))
 }
 
 /// POST /api/moderate/people.

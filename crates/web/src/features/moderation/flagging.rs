@@ -33,9 +33,7 @@ form! {
         /// For moderators. A duplicate's is the number or the link of the other story.
         pub note: FlagNote = |fields: &Fields, name| Ok(FlagNote::parse(fields.text(name)).map_err(Error::from)?), values::FlagNote, required = false;
     }
-}
 
-form! {
     /// The thing whose flag the caller takes back.
     pub struct UnflagForm {
         /// The kind of thing.

@@ -35,9 +35,9 @@ form! {
         /// `hold_young` last; at least 1, and at most 168.
         pub hours: Hours = hours, values::Hours, required = false;
         /// For `hold_young`, the age in hours below which an account is young.
-        pub age: Option<u64> = unless_blank(checked(AGE, age)), values::YoungAge, required = false;
+        pub age: Option<u64> = unless_blank(checked(AGE, up_to(MAX_YOUNG_HOURS))), values::YoungAge, required = false;
         /// For `remove_all`, the posts of how many days. For `pin`, for how many days; 7 if it is missing.
-        pub days: Option<u64> = unless_blank(checked(DAYS, days)), values::RemovedDays, required = false;
+        pub days: Option<u64> = unless_blank(checked(DAYS, up_to(MAX_REMOVED_DAYS))), values::RemovedDays, required = false;
         /// For `remove_all`: `0` to leave the posts; `1` by default.
         pub posts: bool = posts, values::Switch, required = false;
         /// For `remove_all`: `1` to also remove the full name and the text of the profile.
@@ -64,6 +64,49 @@ form! {
         /// The row that `since` is of, such as `story:7`, if the action is about something else, such
         /// as the author.
         pub row: Option<Thing> = unless_blank(parsed(m!("it must be <kind>:<id>, such as story:7"))), values::QueueRow, required = false;
+    }
+
+    /// An action to undo.
+    pub struct UndoForm {
+        /// The line of the log.
+        pub moderation_id: ModerationId = parsed(LINE), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// `1` to be named "a moderator" to all but administrators.
+        pub anonymous: bool = switch, values::Switch, required = false;
+    }
+
+    /// An appeal against a decision.
+    pub struct AppealForm {
+        /// The line of the log.
+        pub moderation_id: ModerationId = parsed(LINE), values::Id;
+        /// The text of the appeal.
+        pub text: AppealText = valid(AppealText::parse), values::Appeal;
+        /// The username, without a session: for who is banned.
+        pub username: Option<String> = optional(text), values::StoredUsername, required = false;
+        /// The password that goes with it.
+        pub password: Option<String> = optional(text), String, required = false;
+        /// A code of the authenticator app, or a recovery code, if the account has a second factor.
+        pub code: Option<String> = optional(text), String, required = false;
+    }
+
+    /// The lines of the moderation log that are asked for.
+    #[derive(Debug)]
+    pub struct LogQuery {
+        /// The maximum number of lines; 50 by default.
+        pub count: usize = log_count, values::PageSize, required = false;
+        /// Only lines before this one.
+        pub before: Option<ModerationId> = optional(parsed(LINE)), values::Id, required = false;
+        /// Only actions of this person.
+        pub moderator: Option<String> = filled(text), values::StoredUsername, required = false;
+        /// Only actions on this kind of thing.
+        pub kind: Option<&'static str> = filled(checked(m!("it must be a kind of thing"), kind)), values::ThingKind, required = false;
+        /// Only this action.
+        pub action: Option<Action> = filled(checked(m!("it must be an action of moderators"), Action::named)), values::ModerationAction, required = false;
+        /// Only actions that concern this person: on them, or on what they posted (moderators only).
+        pub person: Option<String> = filled(text), values::StoredUsername, required = false;
+        /// Only the parts of this batch. No other filter applies.
+        pub part_of: Option<ModerationId> = filled(parsed(LINE)), values::Id, required = false;
     }
 }
 
@@ -176,65 +219,11 @@ fn raid_hours(hours: Hours) -> Result<u64> {
     hours.filter(|hours| *hours <= MAX_RAID_HOURS).ok_or(RequestError::field("hours", expected))
 }
 
-/// The age in hours below which an account is young.
-fn age(text: &str) -> Option<u64> {
-    text.trim().parse().ok().filter(|age| (1..=MAX_YOUNG_HOURS).contains(age))
-}
-
 /// The new text of a comment, or of a story without a URL.
 fn new_text(fields: &Fields, name: &'static str) -> Result<Body> {
     let is_comment = matches!(thing(fields)?, Thing::Comment(_));
     let parse = if is_comment { Body::parse_comment } else { Body::parse_text };
     Ok(parse(fields.text(name)).map_err(Error::from)?)
-}
-
-form! {
-    /// An action to undo.
-    pub struct UndoForm {
-        /// The line of the log.
-        pub moderation_id: ModerationId = parsed(LINE), values::Id;
-        /// Why.
-        pub reason: Reason = valid(Reason::parse), values::Reason;
-        /// `1` to be named "a moderator" to all but administrators.
-        pub anonymous: bool = switch, values::Switch, required = false;
-    }
-}
-
-form! {
-    /// An appeal against a decision.
-    pub struct AppealForm {
-        /// The line of the log.
-        pub moderation_id: ModerationId = parsed(LINE), values::Id;
-        /// The text of the appeal.
-        pub text: AppealText = valid(AppealText::parse), values::Appeal;
-        /// The username, without a session: for who is banned.
-        pub username: Option<String> = optional(text), values::StoredUsername, required = false;
-        /// The password that goes with it.
-        pub password: Option<String> = optional(text), String, required = false;
-        /// A code of the authenticator app, or a recovery code, if the account has a second factor.
-        pub code: Option<String> = optional(text), String, required = false;
-    }
-}
-
-form! {
-    /// The lines of the moderation log that are asked for.
-    #[derive(Debug)]
-    pub struct LogQuery {
-        /// The maximum number of lines; 50 by default.
-        pub count: usize = log_count, values::PageSize, required = false;
-        /// Only lines before this one.
-        pub before: Option<ModerationId> = optional(parsed(LINE)), values::Id, required = false;
-        /// Only actions of this person.
-        pub moderator: Option<String> = filled(text), values::StoredUsername, required = false;
-        /// Only actions on this kind of thing.
-        pub kind: Option<&'static str> = filled(checked(m!("it must be a kind of thing"), kind)), values::ThingKind, required = false;
-        /// Only this action.
-        pub action: Option<Action> = filled(checked(m!("it must be an action of moderators"), Action::named)), values::ModerationAction, required = false;
-        /// Only actions that concern this person: on them, or on what they posted (moderators only).
-        pub person: Option<String> = filled(text), values::StoredUsername, required = false;
-        /// Only the parts of this batch. No other filter applies.
-        pub part_of: Option<ModerationId> = filled(parsed(LINE)), values::Id, required = false;
-    }
 }
 
 const LINE: &Message = m!("it must be the number of an entry of the log");
@@ -282,8 +271,9 @@ pub fn time(fields: &Fields, name: &'static str) -> Result<Timestamp> {
     fields.parsed(name, m!("it must be a time in whole seconds")).map(Timestamp)
 }
 
-fn days(text: &str) -> Option<u64> {
-    text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days))
+/// A whole number, at least 1.
+fn up_to(most: u64) -> impl Fn(&str) -> Option<u64> {
+    move |text| text.trim().parse().ok().filter(|number| (1..=most).contains(number))
 }
 
 fn other_story(text: &str) -> Option<NewsId> {

@@ -199,9 +199,7 @@ answer! {
         /// shorter than asked for before the end.
         next: Option<u64> = page.next.map(|next| next.0);
     }
-}
 
-answer! {
     /// A line of the moderation log.
     pub struct LogLine as ModerationLine from (entry: LogEntry) {
         id: u64 = entry.id.0;

@@ -41,6 +41,17 @@ form! {
         /// A code of the authenticator app, or a recovery code, if the account has a second factor.
         pub code: Option<String> = optional(text), String, required = false;
     }
+
+    /// The threads that a call of the API asks for.
+    #[derive(Debug)]
+    pub struct MessagesQuery {
+        /// Only this thread.
+        pub thread: Option<MessageThreadId> = optional(parsed(THREAD)), values::Id, required = false;
+        /// With `thread`: only messages before this one.
+        pub before: Option<u64> = optional(number), values::Id, required = false;
+        /// How many threads to skip.
+        pub start: u64 = start, u64, required = false;
+    }
 }
 
 const THREAD: &Message = m!("it must be the number of a thread of messages");
@@ -54,19 +65,6 @@ impl From<MessageForm> for NewMessage {
             (None, None) => Matter::New,
         };
         Self { matter, text, anonymous, after }
-    }
-}
-
-form! {
-    /// The threads that a call of the API asks for.
-    #[derive(Debug)]
-    pub struct MessagesQuery {
-        /// Only this thread.
-        pub thread: Option<MessageThreadId> = optional(parsed(THREAD)), values::Id, required = false;
-        /// With `thread`: only messages before this one.
-        pub before: Option<u64> = optional(number), values::Id, required = false;
-        /// How many threads to skip.
-        pub start: u64 = start, u64, required = false;
     }
 }
 
@@ -100,9 +98,7 @@ answer! {
         /// The number of the message in the thread.
         message_id: u64 = written.message;
     }
-}
 
-answer! {
     /// Some threads of messages with the moderators, the last one changed first.
     pub struct ThreadsResponse as MessageThreads from (list: (Vec<ShownThread>, Option<u64>)) {
         status;
@@ -110,9 +106,7 @@ answer! {
         /// The value of `start` for the next part; null at the end.
         next: Option<u64> = list.1;
     }
-}
 
-answer! {
     /// A thread of messages with the moderators.
     struct ThreadEntry as MessageThread from (thread: ShownThread) {
         thread_id: u64 = thread.id.0;
@@ -131,9 +125,7 @@ answer! {
         /// The value of `before` for earlier messages; null if there are none.
         earlier: Option<u64> = thread.earlier;
     }
-}
 
-answer! {
     /// A message to or from the moderators.
     struct MessageEntry as ModeratorsMessage from (message: ShownMessage) {
         /// Its number in the thread.

@@ -275,9 +275,7 @@ answer! {
         addresses?: Vec<UsedAddress> =
             found.addresses.map(|addresses| addresses.into_iter().map(UsedAddress::from).collect());
     }
-}
 
-answer! {
     /// An address that somebody has used.
     pub struct UsedAddress from (used: (IpAddr, Timestamp)) {
         /// The address; for IPv6 the network of the subscriber.

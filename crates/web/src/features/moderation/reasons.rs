@@ -65,9 +65,7 @@ answer! {
         status;
         reasons: Vec<ReasonEntry> = reasons.all().iter().cloned().map(ReasonEntry::from).collect();
     }
-}
 
-answer! {
     /// A reason that moderators have at hand.
     pub struct ReasonEntry as SavedReason from (reason: SavedReason) {
         /// Its number.
@@ -79,9 +77,7 @@ answer! {
         /// The rule of the site that it is about; may be empty.
         rule: String = reason.rule;
     }
-}
 
-answer! {
     /// A change of the reasons.
     pub struct ReasonChangedResponse as ReasonChanged from (id: ModerationId) {
         status;

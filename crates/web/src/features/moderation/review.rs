@@ -378,9 +378,7 @@ answer! {
         /// The value of `before` for the next part; null at the end.
         next: Option<String> = page.next.map(|next| next.to_string()), Option<values::QueueCursor>;
     }
-}
 
-answer! {
     /// Something that waits for a moderator.
     pub struct QueueItem as ReviewItem from (row: Row) {
         /// The kind of thing.
@@ -401,9 +399,7 @@ answer! {
         /// The readers' reasons, the most frequent first; empty for what is not flagged.
         flags: Vec<FlagCount> = row.flags.into_iter().map(FlagCount::from).collect();
     }
-}
 
-answer! {
     /// How many readers gave a reason.
     struct FlagCount from (given: (FlagReason, u64)) {
         /// The reason.

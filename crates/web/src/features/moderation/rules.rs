@@ -43,6 +43,14 @@ form! {
         /// `1` to add nothing, and to see what the rule would have caught.
         pub dry_run: bool = switch, values::Switch, required = false;
     }
+
+    /// A rule to lift.
+    pub struct LiftForm {
+        /// The rule.
+        pub rule_id: RuleId = parsed(m!("it must be the number of a rule")), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+    }
 }
 
 const KIND: &Message = m!("it must be domain, url, phrase or regex");
@@ -54,16 +62,6 @@ fn pattern(fields: &Fields, name: &'static str) -> Result<Pattern> {
 impl From<RuleForm> for NewRule {
     fn from(RuleForm { pattern, effect, reason, .. }: RuleForm) -> Self {
         Self { pattern, effect, reason }
-    }
-}
-
-form! {
-    /// A rule to lift.
-    pub struct LiftForm {
-        /// The rule.
-        pub rule_id: RuleId = parsed(m!("it must be the number of a rule")), values::Id;
-        /// Why.
-        pub reason: Reason = valid(Reason::parse), values::Reason;
     }
 }
 
@@ -88,9 +86,7 @@ answer! {
         /// The line in the log.
         moderation_id: u64 = added.1.0;
     }
-}
 
-answer! {
     /// The posts of the last 30 days that a rule would have caught.
     pub struct DryRunResponse as DryRun from (found: DryRun) {
         status;
@@ -101,9 +97,7 @@ answer! {
         /// False if there were too many posts to look at all of them in time.
         finished: bool = found.finished;
     }
-}
 
-answer! {
     /// A post that a rule would have caught.
     pub struct MatchedThing from (found: RuleMatch) {
         /// The kind of thing.

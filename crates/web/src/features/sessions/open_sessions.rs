@@ -112,9 +112,7 @@ answer! {
         status;
         sessions: Vec<SessionEntry> = sessions.into_iter().map(SessionEntry::from).collect();
     }
-}
 
-answer! {
     /// A session.
     pub struct SessionEntry as Session from (session: OpenSession) {
         /// The id, to end the session.

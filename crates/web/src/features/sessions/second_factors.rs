@@ -32,18 +32,14 @@ form! {
         /// The user's password.
         pub current_password: CurrentPassword = current_password, values::Password;
     }
-}
 
-form! {
     /// The end of the setup of an authenticator app.
     #[cfg_attr(test, schema(as = ConfirmedTotp))]
     pub struct ConfirmedTotpForm {
         /// A code that the app shows.
         pub code: String = text, values::TotpCode;
     }
-}
 
-form! {
     /// The removal of an authenticator app.
     #[cfg_attr(test, schema(as = EndedTotp))]
     pub struct EndedTotpForm {
@@ -289,9 +285,7 @@ answer! {
         /// The same as an address, for a QR code.
         uri: String = new.uri, values::TotpAddress;
     }
-}
 
-answer! {
     /// Recovery codes, each of which takes the place of a code once.
     pub struct RecoveryCodesResponse as RecoveryCodes from (codes: Vec<String>) {
         status;
