@@ -55,6 +55,19 @@ impl Applied {
     }
 }
 
+#[cfg(test)]
+impl Site {
+    /// A site for a test, on a store of its own.
+    pub async fn in_memory() -> Self {
+        Self::on(Store::in_memory().await.unwrap())
+    }
+
+    /// A site for a test.
+    pub fn on(store: Store) -> Self {
+        Self::new(store, Rules::default(), PasswordWorker::default())
+    }
+}
+
 impl Site {
     /// A site on a store.
     pub fn new(store: Store, rules: Rules, passwords: PasswordWorker) -> Self {
