@@ -4,7 +4,7 @@
 //! Posts have a [`menu_link`] where they stand. Its page has [`ActionForms`], which redirect to the page of the post, or with
 //! the script to the page that had the link; the layout shows [`done_line`] there.
 
-use super::addresses::{comment_address, news_address, profile_address, tweet_address};
+use super::addresses::{comment_address, line_address, news_address, profile_address, tweet_address};
 use super::frame::Frame;
 use crate::request::LocalPath;
 use maud::{Markup, Render, html};
@@ -291,11 +291,11 @@ pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
 
 /// A link to an entry of the log, with more words behind its number.
 pub fn line_link(id: ModerationId, more: &str) -> Markup {
-    let (before, number) = (id.0.saturating_add(1), id.to_string());
+    let number = id.to_string();
     let words = match more {
         " of the log" => t!("entry {number} of the log", number),
         " of the moderation log" => t!("entry {number} of the moderation log", number),
         _ => t!("entry {number}", number),
     };
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { (words) } }
+    html! { a href=(line_address(id)) { (words) } }
 }

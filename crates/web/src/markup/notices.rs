@@ -101,10 +101,7 @@ impl Notice {
 
     /// The notice in a parameter, with its number, if it is of this user and of the last minutes.
     fn read(text: &str, viewer: &User, now: Timestamp) -> Option<(Self, u64)> {
-        let mut parts = text.split('.');
-        let (Some(name), Some(number), Some(time), Some(signature), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
-        else {
+        let &[name, number, time, signature] = text.split('.').collect::<Vec<_>>().as_slice() else {
             return None;
         };
         let made: Timestamp = Timestamp(time.parse().ok()?);

@@ -4,6 +4,7 @@
 //! `docs/operating.md` and the lines of the log are made from [`KINDS`]. A new condition is one entry there. Only `/admin`
 //! speaks the language of the site.
 
+use crate::error::capitalized;
 use crate::limits::{
     FEW_CONNECTIONS, LATE_SECONDS, LEAST_DISK_BYTES, LEAST_DISK_MEBIBYTES, SLOW_COMMIT,
     TOLERATED_CLOCK_SECONDS,
@@ -363,13 +364,7 @@ impl Condition {
 
 /// A fault and the advice, with the detail if it is not empty.
 fn sentences<'a>(texts: [&str; 2], detail: &'a str) -> Phrase<'a> {
-    let [meaning, what_to_do] = texts.map(|text| {
-        let mut letters = text.chars();
-        letters
-            .next()
-            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
-            .unwrap_or_default()
-    });
+    let [meaning, what_to_do] = texts.map(capitalized);
     if detail.is_empty() {
         t!("{meaning}. {what_to_do}.", meaning, what_to_do)
     } else {

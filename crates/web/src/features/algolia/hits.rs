@@ -1,6 +1,7 @@
 //! The hits of a search.
 
 use super::highlights::Highlighter;
+use super::items::{item_at, replied_to};
 use super::query::{HitsQuery, Tag};
 use crate::features::hacker_news::text::text_html;
 use crate::limits::HIT_COMMENTS;
@@ -16,7 +17,7 @@ use tidings_domain::items::Item;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::numbered::lists::StoryKind;
-use tidings_domain::values::{CommentAddress, HackerNewsRules, ItemNumber, NewsId, Timestamp};
+use tidings_domain::values::{HackerNewsRules, ItemNumber, NewsId, Timestamp};
 use tidings_domain::{Error, numbered};
 
 /// A story or a comment that was found.
@@ -51,11 +52,7 @@ impl FoundItem {
     /// The item that a comment replies to.
     fn parent(&self) -> Option<Item> {
         let Self::Comment(comment) = self else { return None };
-        let news = comment.news.id;
-        Some(match comment.line().comment.parent_id {
-            Some(comment) => Item::Comment(CommentAddress { news, comment }),
-            None => Item::Story(news),
-        })
+        Some(replied_to(comment.news.id, comment.line().comment.parent_id))
     }
 
     fn author(&self) -> Option<&str> {
@@ -105,11 +102,8 @@ impl Around {
                 FoundItem::Story(_) => None,
                 FoundItem::Comment(comment) => Some(lines.position(comment.line().comment.id)?),
             };
-            let reply = |position: usize| {
-                let comment = lines.places().get(position)?.id;
-                Some(Item::Comment(CommentAddress { news: lines.news(), comment }))
-            };
-            Some((found.item(), lines.told_below(position).into_iter().filter_map(reply).collect()))
+            let replies = lines.told_below(position).into_iter();
+            Some((found.item(), replies.filter_map(|reply| item_at(lines, reply)).collect()))
         });
         let replies: HashMap<Item, Vec<Item>> = replies.collect();
         let named = found.iter().flat_map(|found| {

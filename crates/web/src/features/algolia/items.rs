@@ -77,17 +77,19 @@ fn branch_end(lines: &ThreadLines, root: Option<CommentId>) -> usize {
     start + 1 + below.count()
 }
 
-fn item_at(lines: &ThreadLines, position: usize) -> Option<Item> {
+/// The comment at a position of a thread.
+pub(super) fn item_at(lines: &ThreadLines, position: usize) -> Option<Item> {
     let comment = lines.places().get(position)?.id;
     Some(Item::Comment(CommentAddress { news: lines.news(), comment }))
 }
 
 fn parent_of(lines: &ThreadLines, position: usize) -> Option<Item> {
-    let news = lines.news();
-    Some(match lines.places().get(position)?.parent {
-        Some(comment) => Item::Comment(CommentAddress { news, comment }),
-        None => Item::Story(news),
-    })
+    Some(replied_to(lines.news(), lines.places().get(position)?.parent))
+}
+
+/// The item that a comment on a story replies to: another comment, if it names one.
+pub(super) fn replied_to(news: NewsId, parent: Option<CommentId>) -> Item {
+    parent.map_or(Item::Story(news), |comment| Item::Comment(CommentAddress { news, comment }))
 }
 
 struct Tree<'a> {

@@ -12,6 +12,7 @@ use crate::limits::{
     FEED_PERSON_ENTRIES, FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, LOG_ENTRIES,
     MAX_START, SITE_COMMENTS,
 };
+use crate::markup::addresses::line_address;
 use crate::markup::feed_links::Written;
 use crate::markup::{FeedFormat, FeedKind};
 use crate::request::{AtName, Fields, Form, FromFields, PathOf};
@@ -443,8 +444,7 @@ pub async fn moderation_log(mut asked: Asked<Before<ModerationId>>) -> Result<Re
 }
 
 fn log_entry(site: &FeedSite, entry: &LogEntry) -> Entry {
-    let page = site.link(&FeedKind::Log.page());
-    let line = format!("{page}?before={}#line-{}", entry.id.0.saturating_add(1), entry.id);
+    let line = site.link(&line_address(entry.id));
     Entry {
         author: Some(Author::unlinked(moderator_name(&entry.moderator))),
         text: Some(Text::Plain(entry.reason.clone())),

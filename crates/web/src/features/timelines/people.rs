@@ -17,7 +17,6 @@ use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::users::User;
 use tidings_domain::timelines::follows::{self, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
-use tidings_domain::values::UserId;
 use tidings_language::{Argument, Phrase, m, n, t};
 
 /// The button that follows or unfollows a user; nothing for the viewer's own account. It
@@ -48,13 +47,9 @@ pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_other
     }
 }
 
-fn person_anchor(id: UserId) -> String {
-    format!("person-{id}")
-}
-
 /// One person in a list, with a remark about them.
 fn person_item(frame: &Frame<'_>, person: &Person, about: Option<Phrase<'_>>) -> Markup {
-    let anchor = person_anchor(person.id);
+    let anchor = format!("person-{}", person.id);
     html! {
         li.person #(anchor) data-item {
             div {
