@@ -110,22 +110,18 @@ fn names(subject: &Subject, claims: &mut Claims) {
 
 fn name(subject: &Subject, claims: &mut Claims) {
     let Some(id) = claims.text::<UserId>("the id of a user") else { return };
-    let (name, user) =
-        (subject.part().to_owned(), read::fields(keys::user(id), ["id", "username", DEACTIVATED]));
-    claims.expects(
-        format_args!("a user with the name {}", subject.part()),
-        user,
-        move |[stored, username, left]| {
-            if left.is_some() || username.as_ref().is_some_and(|username| username.to_lowercase() == name) {
-                return None;
-            }
-            let found = match stored {
-                None => format!("the user {id}, who does not exist"),
-                Some(_) => format!("the user {id} with the name {:?}", username.unwrap_or_default()),
-            };
-            Some((found, Mend::Person("restore the user from a backup, or delete the key to free the name")))
-        },
-    );
+    let name = subject.part().to_owned();
+    let user = read::fields(keys::user(id), ["id", "username", DEACTIVATED]);
+    claims.expects(format!("a user with the name {name}"), user, move |[stored, username, left]| {
+        if left.is_some() || username.as_ref().is_some_and(|username| username.to_lowercase() == name) {
+            return None;
+        }
+        let found = match stored {
+            None => format!("the user {id}, who does not exist"),
+            Some(_) => format!("the user {id} with the name {:?}", username.unwrap_or_default()),
+        };
+        Some((found, Mend::Person("restore the user from a backup, or delete the key to free the name")))
+    });
 }
 
 fn folded(subject: &Subject, claims: &mut Claims) {
@@ -149,11 +145,8 @@ fn session(subject: &Subject, claims: &mut Claims) {
     if SessionHash::parse(subject.part()).is_none() {
         return claims.malformed("no hash of a token", "a hash of 64 hexadecimal digits");
     }
-    claims.of("user_id").listed(
-        keys::user_sessions(id),
-        subject.part(),
-        subject.value("since").unwrap_or(0.0),
-    );
+    let since = subject.value("since").unwrap_or(0.0);
+    claims.of("user_id").listed(keys::user_sessions(id), subject.part(), since);
 }
 
 fn invited(subject: &Subject, claims: &mut Claims) {
@@ -203,11 +196,8 @@ fn invites_root(subject: &Subject, claims: &mut Claims) {
 
 fn invitation(subject: &Subject, claims: &mut Claims) {
     if let Some(id) = subject.value("user_id") {
-        claims.of("user_id").listed(
-            keys::invites_open(id),
-            subject.part(),
-            subject.value("time").unwrap_or(0.0),
-        );
+        let time = subject.value("time").unwrap_or(0.0);
+        claims.of("user_id").listed(keys::invites_open(id), subject.part(), time);
     }
 }
 

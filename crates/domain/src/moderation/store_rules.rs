@@ -75,17 +75,12 @@ const FLAG: Noun = Noun("things that the user has flagged", |subject, thing| {
 
 fn line(subject: &Subject, claims: &mut Claims) {
     let (Some(_), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
-    if let Some(parts) = subject.field(PARTS).and_then(parts_in) {
-        part_claims(claims, id, parts);
-    }
+    subject.field(PARTS).and_then(parts_in).into_iter().for_each(|parts| part_claims(claims, id, parts));
     claims.scored(keys::MODERATION_LOG, id, id.0 as f64);
     if id.0 > 1 {
         let before = ModerationId(id.0 - 1);
-        claims.refers(
-            format_args!("line {id} after line {before}"),
-            keys::moderation(before),
-            Mend::Person(LOST_LINE),
-        );
+        let what = format!("line {id} after line {before}");
+        claims.refers(what, keys::moderation(before), Mend::Person(LOST_LINE));
     }
 }
 

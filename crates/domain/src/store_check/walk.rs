@@ -123,23 +123,17 @@ impl<'a> Walk<'a> {
         page.strangers.iter().for_each(|name| self.report.add_stranger(name));
         let (mut ruled, mut in_rounds) = (Vec::new(), Vec::new());
         for ReadKey { subject, value, expiry } in page.values {
-            let value = match (value, &expiry) {
+            let (value, expiry) = match (value, expiry) {
                 (_, Some(Ok(Answer::Expiry(Expiry::Absent)))) => continue,
-                (Err(error), _) => {
+                (Err(error), _) | (_, Some(Err(error))) => {
                     self.add_unreadable(&subject, &error);
                     continue;
                 }
-                (_, Some(Err(error))) => {
-                    self.add_unreadable(&subject, error);
-                    continue;
-                }
-                (Ok(value), _) => value,
+                (Ok(value), expiry) => (value, expiry.and_then(Result::ok)),
             };
             let whole = expiry.is_some().then_some(SubjectItem::Whole);
             self.highest.note(&subject, &value);
-            if let Some(Ok(expiry)) = expiry {
-                self.check_expiry(&subject, &expiry);
-            }
+            expiry.iter().for_each(|expiry| self.check_expiry(&subject, expiry));
             let Some(rules) = self.rules.get(subject.family.name) else { continue };
             for item in whole.into_iter().chain(subject::items_of(value)) {
                 let subject = subject.with(item);
