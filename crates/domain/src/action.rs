@@ -289,14 +289,8 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use std::cell::Cell;
     use tidings_keyspace::read;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     /// A batch whose only check always fails.
     fn rejected_batch() -> (Batch, CheckId) {
@@ -307,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_action_that_always_loses_gives_up_as_busy() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let made = Cell::new(0);
         let acted = site.act("home", || async {
             made.set(made.get() + 1);
@@ -327,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_check_with_its_own_answer_ends_the_action() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let refused = site.act("home", || async {
             let (batch, check) = rejected_batch();
             Ok(Decision::commit(batch, 1).if_rejected_by(check, Err(Refusal::SessionEnded.into())))
@@ -342,7 +336,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_in_use_is_drawn_again() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let last_id = Cell::new(0);
         let drawn = site.act("home", || async {
             let id = last_id.get() + 1;
@@ -359,7 +353,7 @@ mod tests {
 
     #[tokio::test]
     async fn actions_that_race_for_a_key_all_succeed() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let increment = async |home: usize| {
             let home = home.to_string();
             let acted = site.act_counting(&home, || async {
@@ -385,7 +379,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_action_with_nothing_to_write_writes_nothing() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let (answer, committed) =
             site.act_counting("home", || async { Ok(Decision::Done(7)) }).await.unwrap();
         assert_eq!((answer, committed), (7, Committed::default()));

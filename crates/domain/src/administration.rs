@@ -113,12 +113,11 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Error, Refusal};
-    use crate::passwords::PasswordWorker;
     use crate::values::site_settings::{ACCENT, SiteTexts};
     use crate::values::{FooterLink, Rules};
+    use crate::{Error, Refusal};
     use std::sync::Arc;
-    use tidings_keyspace::{Hash, Store};
+    use tidings_keyspace::Hash;
 
     fn user(flags: &str) -> User {
         let fields =
@@ -129,8 +128,7 @@ mod tests {
     }
 
     async fn site() -> Arc<Site> {
-        let store = Store::in_memory().await.unwrap();
-        Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()))
+        Arc::new(Site::in_memory().await)
     }
 
     async fn seen(site: &Arc<Site>) -> Identity {

@@ -509,9 +509,7 @@ mod tests {
     }
 
     async fn write(store: &Store, key: &str, value: &str) {
-        let mut batch = Batch::new();
-        batch.set(key, value);
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.set(key, value))).await.unwrap();
     }
 
     fn key(name: &str) -> String {

@@ -212,20 +212,11 @@ pub async fn raise_article_count(site: &Site) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
-    use tidings_keyspace::Store;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     async fn set(site: &Site, counter: &str, value: i64) {
-        let mut batch = Batch::new();
-        batch.set(counter, value.to_string());
-        site.store.commit(batch).await.unwrap();
+        site.store.commit(Batch::of(|batch| batch.set(counter, value.to_string()))).await.unwrap();
     }
 
     async fn counters(site: &Site) -> [Option<String>; 2] {
@@ -246,7 +237,7 @@ mod tests {
             [(0, 0, 1, 1), (7, 7, 1, 8), (7, 0, 1, 8), (7, 100, 1, 101), (7, 7, 5, 8), (7, 3, 5, 8)]
         {
             for apart in [false, true] {
-                let site = site().await;
+                let site = Site::in_memory().await;
                 set(&site, keys::NEWS_COUNT, news).await;
                 set(&site, keys::ARTICLE_COUNT, articles).await;
                 let draw =
@@ -264,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_draw_that_another_one_has_overtaken_is_made_apart() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let (one, other) = (Draw::new([(Sequence::Items, 1)]), Draw::new([(Sequence::Items, 1)]));
         let stored = site.store.fetch(one.stored()).await.unwrap();
         assert_eq!(take(&site, &other).await, Some([1]));
@@ -277,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_counter_that_holds_no_number_is_named() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let mut batch = Batch::new();
         batch.set_field(keys::thread(NewsId(7)), NEXT_ID, "many");
         site.store.commit(batch).await.unwrap();
@@ -291,7 +282,7 @@ mod tests {
     #[tokio::test]
     async fn the_articles_counter_is_raised_and_never_lowered() {
         for (news, articles, raised) in [(5, None, 5), (5, Some(2), 5), (5, Some(5), 5), (5, Some(9), 9)] {
-            let site = site().await;
+            let site = Site::in_memory().await;
             set(&site, keys::NEWS_COUNT, news).await;
             if let Some(articles) = articles {
                 set(&site, keys::ARTICLE_COUNT, articles).await;
@@ -308,7 +299,7 @@ mod tests {
         fn nobody_draws_an_id_twice(steps in prop::collection::vec(0..4_u8, 1..60)) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let site = site().await;
+                let site = Site::in_memory().await;
                 let [mut ours, mut of_book, mut of_lamer] = [const { BTreeSet::new() }; 3];
                 for step in steps {
                     let draw = Draw::new([(Sequence::Stories, 1)]);

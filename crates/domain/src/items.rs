@@ -217,15 +217,11 @@ fn time_of(item: Option<Item>) -> impl Fetch<Value = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn the_counter_is_raised_to_the_highest_number() {
         for (stored, raised) in [(None, true), (Some("3"), true), (Some("9"), false), (Some("12"), false)] {
-            let store = Store::in_memory().await.unwrap();
-            let site = Site::new(store, Rules::default(), PasswordWorker::default());
+            let site = Site::in_memory().await;
             let mut batch = Batch::new();
             batch.sorted_add(keys::ITEMS, "news:1", 9.0);
             if let Some(stored) = stored {

@@ -294,9 +294,6 @@ fn warn_of_unknown_kind(site: &Site, job: &Job, now: Moment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);
     const DONE: &str = "done";
@@ -318,8 +315,7 @@ mod tests {
     }
 
     async fn site_with_jobs(names: &[&str]) -> Site {
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let mut batch = Batch::new();
         for name in names {
             add(&mut batch, &Job::from_name((*name).to_owned()), NOW, UserId(1));
@@ -356,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_and_a_command_together_do_each_step_once() {
         let site = site_with_jobs(&["count:60", "count:61", "count:62"]).await;
-        let command = Site::new(site.store.clone(), Rules::default(), PasswordWorker::default());
+        let command = Site::on(site.store.clone());
         let together = [&site, &command].map(|site| finish_waiting(site, NOW, &[COUNTING]));
         for outcome in futures_util::future::join_all(together).await {
             outcome.unwrap();

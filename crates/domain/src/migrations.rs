@@ -430,17 +430,9 @@ async fn note_version(store: &Store, from: u64, to: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     async fn set(site: &Site, key: &str, value: &str) {
-        let mut batch = Batch::new();
-        batch.set(key, value);
-        site.store.commit(batch).await.unwrap();
+        site.store.commit(Batch::of(|batch| batch.set(key, value))).await.unwrap();
     }
 
     async fn get(site: &Site, key: &str) -> Option<String> {
@@ -479,7 +471,7 @@ mod tests {
 
     #[tokio::test]
     async fn addresses_that_get_mail_count_as_confirmed_and_no_others() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         /// The id, the fields, and the address that counts as confirmed.
         type Stored = (&'static str, &'static [(&'static str, &'static str)], Option<&'static str>);
         let users: [Stored; 6] = [
@@ -510,7 +502,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_to_be_sent_in_an_older_store_still_waits() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let waits = [
             (keys::MAIL_OUTBOX, "confirm:1:7"),
             (keys::MAIL_WRITTEN, "confirm:1:7"),
@@ -549,7 +541,7 @@ mod tests {
     #[tokio::test]
     async fn home_timelines_that_were_moved_are_nowhere() {
         for (is_moved, expected) in [(true, Some("nowhere")), (false, None)] {
-            let site = site().await;
+            let site = Site::in_memory().await;
             let mut batch = Batch::new();
             batch.set(keys::USERS_COUNT, "2");
             batch.set(keys::LAYOUT_VERSION, "10");
@@ -570,7 +562,7 @@ mod tests {
     #[tokio::test]
     async fn each_migration_runs_once_and_in_order() {
         for (version, expected) in [(None, "abc"), (Some("1"), "bc"), (Some("2"), "c"), (Some("3"), "")] {
-            let site = site().await;
+            let site = Site::in_memory().await;
             set(&site, "users.count", "1").await;
             if let Some(version) = version {
                 set(&site, keys::LAYOUT_VERSION, version).await;
@@ -585,7 +577,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_store_only_gets_its_version() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         run(&site, &three()).await.unwrap();
         assert_eq!(get(&site, "planted").await, None);
         assert_eq!(state_of(&site.store).await.unwrap().layout, 3);
@@ -593,7 +585,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_migration_that_fails_is_tried_again_and_not_those_before_it() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         set(&site, "users.count", "1").await;
         let mut migrations = three();
         migrations[1].run = |_, _| Box::pin(async { Err(Error::Busy) });
@@ -605,7 +597,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_newer_or_a_half_restored_store_is_refused() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         set(&site, keys::LAYOUT_VERSION, &(LAYOUT_VERSION + 1).to_string()).await;
         let state = state_of(&site.store).await.unwrap();
         assert_eq!(state.demand_usable(), Err(UnusableStore::Newer(LAYOUT_VERSION + 1)));
@@ -627,13 +619,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_site_that_a_command_begins_is_not_migrated_later() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         begin_new(&site.store).await.unwrap();
         set(&site, "users.count", "1").await;
         let state = state_of(&site.store).await.unwrap();
         assert!(state.layout == LAYOUT_VERSION && state.pending(&MIGRATIONS).is_empty());
         // One of an earlier version is.
-        let old = self::site().await;
+        let old = Site::in_memory().await;
         set(&old, "users.count", "1").await;
         begin_new(&old.store).await.unwrap();
         assert_eq!(state_of(&old.store).await.unwrap().layout, 0);

@@ -275,16 +275,9 @@ impl SendingTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);
     const REST: Duration = Duration::from_secs(30);
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     async fn lease(site: &Site) -> Lease {
         site.store.fetch(Lease::of("mails")).await.unwrap()
@@ -296,7 +289,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_is_of_one_server_until_it_ends_or_a_minute_has_passed() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let before = lease(&site).await;
         let turn = before.take(&site, NOW, Batch::new()).await.unwrap().unwrap();
         // Somebody who has read the same is too late.
@@ -317,7 +310,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_was_lost_does_not_end_that_of_another() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let lost = lease(&site).await.take(&site, NOW, Batch::new()).await.unwrap().unwrap();
         lease(&site).await.take(&site, later(61), Batch::new()).await.unwrap().unwrap();
         let taken = lease(&site).await;
@@ -327,7 +320,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_an_earlier_process_was_at_is_free() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let until = later(50).0;
         for (held, is_free) in [
             (format!("{until}:60000:another"), true),
@@ -344,7 +337,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_tried_in_vain_waits_longer_and_keeps_its_age() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let now = NOW.timestamp();
         let mut batch = Batch::new();
         Lane::MAILS.write(&mut batch, "a", now.as_score());

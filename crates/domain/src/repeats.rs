@@ -276,8 +276,6 @@ fn hash(key: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use crate::{Decision, Refusal};
     use std::sync::atomic::AtomicU64;
     use tidings_keyspace::{EngineClock, Store, StoreOptions};
@@ -289,7 +287,7 @@ mod tests {
     async fn site(clock: &Arc<AtomicU64>) -> Site {
         let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..StoreOptions::default() };
         let store = Store::open("redb::memory:", &options).await.unwrap();
-        Site::new(store, Rules::default(), PasswordWorker::default())
+        Site::on(store)
     }
 
     fn named(user: u64, name: &str, address: &str) -> Option<NamedRequest> {
@@ -338,7 +336,7 @@ mod tests {
     async fn another_server_recognises_a_repeat() {
         let first = site(&Arc::new(START.into())).await;
         assert_eq!(count(&first, named(1, "a", "/count")).await.unwrap(), 1);
-        let other = Site::new(first.store.clone(), Rules::default(), PasswordWorker::default());
+        let other = Site::on(first.store.clone());
         assert_eq!(count(&other, named(1, "a", "/count")).await.unwrap(), 1);
         assert_eq!(count(&other, None).await.unwrap(), 2);
     }

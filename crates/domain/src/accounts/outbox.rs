@@ -250,14 +250,10 @@ pub async fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn mails_from_before_the_clock_was_set_back_are_due() {
-        let store = Store::in_memory().await.expect("a store");
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let (now, hour) = (Timestamp(1_800_000_000), 3_600);
         let due = DigestsDue { daily: now, weekly: now };
         let mut batch = Batch::new();

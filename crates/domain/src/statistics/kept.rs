@@ -120,8 +120,6 @@ mod tests {
     use super::*;
     use crate::activity::ActionCounters;
     use crate::counts::CountedAction;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use tidings_keyspace::{EngineClock, Expiry, Store, StoreOptions};
@@ -131,7 +129,7 @@ mod tests {
     const HOUR: u64 = 3_600;
 
     fn site_on(store: &Store) -> Arc<Site> {
-        Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()))
+        Arc::new(Site::on(store.clone()))
     }
 
     async fn read(site: &Arc<Site>, now: u64) -> Chronicle {

@@ -359,12 +359,19 @@ mod tests {
     use super::*;
     use crate::features::stories::item::news_list;
     use crate::markup::test_support::{framed, line, news, user};
+    use tidings_domain::accounts::users::User;
     use tidings_domain::news::item::Direction;
 
     fn listed(url: &str, title: &str, deleted: bool, my_vote: Option<Direction>) -> String {
-        let bob = user("2", "bob", "");
         let lines = [line(news(title, url, deleted), my_vote)];
+        let bob = user("2", "bob", "");
         framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string()
+    }
+
+    /// A list with a story of user 1, as somebody sees it.
+    fn listed_for(viewer: Option<&User>) -> String {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        framed(viewer, |frame| news_list(frame, &lines, 0).render()).into_string()
     }
 
     #[test]
@@ -412,10 +419,8 @@ mod tests {
 
     #[test]
     fn links_open_new_windows_if_the_viewer_chose_it() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
         for (flags, expected) in [("", false), ("n", true)] {
-            let bob = user("2", "bob", flags);
-            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string();
+            let html = listed_for(Some(&user("2", "bob", flags)));
             assert_eq!(html.contains(r#"target="_blank""#), expected, "{html}");
         }
     }
@@ -426,12 +431,10 @@ mod tests {
 
     #[test]
     fn a_story_has_a_button_up_and_none_down_for_those_without_the_karma() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
-        let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         for html in [
             listed("http://a.com/", "t", false, None),
             listed("http://a.com/", "t", false, Some(Direction::Up)),
-            anonymous,
+            listed_for(None),
         ] {
             assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 0), "{html}");
         }
@@ -468,8 +471,7 @@ mod tests {
 
     #[test]
     fn without_a_session_the_buttons_open_the_login_page() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
-        let html = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
+        let html = listed_for(None);
         let button = r#"form="items" name="next" value="/vote/story/5""#;
         assert!(html.contains(button) && !html.contains("formaction"), "{html}");
     }
@@ -484,10 +486,8 @@ mod tests {
 
     #[test]
     fn only_authors_see_edit_links() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
         for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", false)] {
-            let viewer = user(id, "someone", flags);
-            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0).render()).into_string();
+            let html = listed_for(Some(&user(id, "someone", flags)));
             assert_eq!(html.contains("/editnews/5"), expected, "{html}");
             assert_eq!(html.contains("/delnews/5"), expected, "{html}");
         }

@@ -297,9 +297,7 @@ mod tests {
                 .fetch(read::sorted_range("mail:outbox", Order::Ascending, 0, 100))
                 .await
                 .unwrap();
-            let mut batch = Batch::new();
-            batch.delete("mail:outbox");
-            self.app.site.store.commit(batch).await.unwrap();
+            self.app.site.store.commit(Batch::of(|batch| batch.delete("mail:outbox"))).await.unwrap();
             waiting.into_iter().map(|(mail, _)| mail).collect()
         }
 
@@ -356,13 +354,9 @@ mod tests {
     async fn a_client_that_goes_at_any_step_of_a_write_does_not_end_it() {
         async fn act(app: App) -> StatusCode {
             let store = &app.site.store;
-            let mut batch = Batch::new();
-            batch.increment_field("test", "written", 1);
-            store.commit(batch).await.unwrap();
+            store.commit(Batch::of(|batch| batch.increment_field("test", "written", 1))).await.unwrap();
             app.mailer.as_ref().unwrap().send("a@example.com", "done", "").await.unwrap();
-            let mut batch = Batch::new();
-            batch.increment_field("test", "audited", 1);
-            store.commit(batch).await.unwrap();
+            store.commit(Batch::of(|batch| batch.increment_field("test", "audited", 1))).await.unwrap();
             StatusCode::OK
         }
         let rig = Rig::new(Duration::from_secs(10), 256).await;
@@ -411,9 +405,7 @@ mod tests {
             let completed = polled(times, changing.call(request_of)).await;
             rig.writes.ended().await;
             // A batch that was passed to the writer is stored before this one.
-            let mut batch = Batch::new();
-            batch.increment("test", 1);
-            rig.app.site.store.commit(batch).await.unwrap();
+            rig.app.site.store.commit(Batch::of(|batch| batch.increment("test", 1))).await.unwrap();
             let is_changed = rig.field("user:1", "password").await.unwrap() != before;
             let waiting = rig.taken_from_outbox().await;
             let notices: Vec<&String> = waiting.iter().filter(|mail| mail.starts_with("notice:")).collect();

@@ -126,14 +126,10 @@ async fn round_trip(site: &Site, cookie: String, state: String, secret: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn each_tab_of_a_browser_comes_back_and_no_other_browser() {
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let now = Timestamp(1_000_000);
         let journey = |next: &str| Journey::new(Errand::Confirm(UserId(17)), next, now).unwrap();
         let one = begin((&site, now), None, &journey("/a")).await.unwrap();

@@ -54,14 +54,12 @@ async fn read(site: &Site) -> Result<Option<SigningKey>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn all_servers_of_a_store_have_the_same_key_and_strangers_draw_none() {
         let store = Store::in_memory().await.unwrap();
-        let site = |store: &Store| Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let site = |store: &Store| Site::on(store.clone());
         let (one, other) = (site(&store), site(&store));
         signing_key_for_strangers(&one).await.unwrap();
         assert!(read(&one).await.unwrap().is_none());
