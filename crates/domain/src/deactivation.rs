@@ -65,19 +65,9 @@ pub async fn deactivate(
         sessions.end(&mut batch, None);
         single_sign_on::forget(&mut batch, user);
         batch.delete(keys::user_networks(user.id));
-        let emptied = [
-            "password",
-            "auth",
-            "apisecret",
-            "about",
-            "email",
-            "fullname",
-            "flags",
-            INBOX_FEED,
-            MAIL_SECRET,
-            READING_KEY,
-        ];
-        batch.set_fields(&key, emptied.map(|field| (field, "")));
+        let facts = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
+        let addresses = [INBOX_FEED, MAIL_SECRET, READING_KEY];
+        batch.set_fields(&key, facts.into_iter().chain(addresses).map(|field| (field, "")));
         for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED, OIDC_ROLE] {
             batch.delete_field(&key, field);
         }

@@ -179,9 +179,7 @@ pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<Confirmati
     if account(site, user_id).await?.is_none_or(|user| user.unconfirmed_email().is_none()) {
         return Ok(None);
     }
-    if !Limited::ConfirmationMails(user_id).count(site).await? {
-        return Err(Refusal::TooManyConfirmations.into());
-    }
+    Limited::ConfirmationMails(user_id).count(site, |_| Refusal::TooManyConfirmations).await?;
     make_counted_link(site, user_id).await
 }
 
@@ -257,7 +255,7 @@ pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<Confirm
 }
 
 /// Counts the addresses as confirmed that get mails which their owners have switched on, for a store
-/// of an earlier version. `advance` hears how far it is. Rounds: 1, and 2 for each 500 accounts.
+/// of an earlier version. `advance` hears how far it is. Rounds: 2, and 2 for each 500 accounts.
 pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()> {
     let count = count_accounts(site).await?;
     for users in account_chunks(site, STAFF_CHUNK).await? {

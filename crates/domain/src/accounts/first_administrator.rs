@@ -125,7 +125,7 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>> {
     if let Some(found) = roles::somebody_else(site, now, Role::Administrator, &[]).await? {
         // A store of an earlier version, or of Lamer News.
         let mut batch = Batch::new();
-        write(&mut batch, found.id());
+        write(&mut batch, found.id);
         site.store.commit(batch).await?;
         return Ok(None);
     }

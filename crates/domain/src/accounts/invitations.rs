@@ -169,11 +169,7 @@ fn allowance(
 pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<()> {
     let (open, used) = site.store.fetch(invitations_of(user.id, now)).await?;
     allowance(site, now, user, (&open, used))?;
-    if Limited::InvitationMails(user.id).count(site).await? {
-        Ok(())
-    } else {
-        Err(Refusal::TooManyInvitationMails.into())
-    }
+    Limited::InvitationMails(user.id).count(site, |_| Refusal::TooManyInvitationMails).await
 }
 
 impl KeptAnswer for InvitationCode {

@@ -167,15 +167,8 @@ fn report_attack(site: &Site, id: UserId) {
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
 pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<()> {
-    let limit = Limited::WrongCodes(user_id).limit(&site.rules);
-    act_on(&site.store, COUNTING_ATTEMPTS, || async {
-        let counted = site.store.fetch(limit.clone().counted()).await?;
-        counted.demand(|seconds| Refusal::TooManyFailedLogins { seconds })?;
-        let mut batch = Batch::new();
-        counted.add(&mut batch);
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
+    let refusal = |seconds| Refusal::TooManyFailedLogins { seconds };
+    Limited::WrongCodes(user_id).count(site, refusal).await
 }
 
 /// Refuses an attempt while one of its counters says so.
@@ -351,14 +344,12 @@ impl Failure {
 mod tests {
     use super::*;
     use crate::accounts::signup::add_account_with_password;
-    use crate::passwords::PasswordWorker;
-    use crate::values::{Network, NewPassword, Rules, Username};
+    use crate::values::{Network, NewPassword, Username};
 
     #[tokio::test]
     async fn after_twenty_guesses_whoever_comes_from_a_network_without_a_login_waits_in_the_slow_lane() {
         const NOW: Timestamp = Timestamp(1_800_000_000);
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let (name, password) = ("alice", "correct horse battery");
         let username = Username::parse(name).unwrap();
         let id = add_account_with_password(&site, NOW, &username, &NewPassword::parse(password).unwrap())

@@ -40,19 +40,6 @@ pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<Or
     Ok(cache.insert(view, (), bans, None))
 }
 
-/// Refuses somebody who signs up from a banned origin. Rounds: those of [`of_site`], and a commit
-/// for a refusal.
-///
-/// # Errors
-/// [`Refusal::OriginBanned`], or the store's.
-pub(crate) async fn demand_may_sign_up(
-    site: &Site,
-    now: Timestamp,
-    (address, email): (IpAddr, &str),
-) -> Result<()> {
-    demand(site, now, BanScope::Signup, (Some(address), email)).await
-}
-
 /// Refuses a member's new e-mail address whose domain is banned for signing up. Moderators and administrators may
 /// have it. Rounds: those of [`of_site`], and a commit for a refusal.
 ///
@@ -82,7 +69,12 @@ pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<
     demand(site, now, BanScope::Post, (Some(author.address), &author.user.email)).await
 }
 
-async fn demand(
+/// Refuses somebody who acts from a banned origin: an address, if it is known, or the domain of an e-mail address. Rounds:
+/// those of [`of_site`], and a commit for a refusal.
+///
+/// # Errors
+/// [`Refusal::OriginBanned`], or the store's.
+pub(crate) async fn demand(
     site: &Site,
     now: Timestamp,
     scope: BanScope,

@@ -10,10 +10,9 @@ use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::accounts::{log_in, outbox, people, roles, sessions};
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
-use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
-use crate::{Decision, Refusal, Result, Site, fields, keys, rates};
+use crate::values::{NewPassword, Timestamp, UserId};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use sha2::{Digest, Sha256};
-use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -33,14 +32,6 @@ pub struct ResetMail {
     pub token: String,
     user_id: UserId,
     requested: Timestamp,
-}
-
-/// Counts a request for a link for the address that it comes from. Rounds: 2 on a shared store.
-///
-/// # Errors
-/// [`Refusal::TooManyRequests`], or the store's.
-pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<()> {
-    rates::spend(site, now, RatedAction::Reset, address).await
 }
 
 /// Prepares a reset, if a user with this name has this address and has not

@@ -75,7 +75,7 @@ impl RoleFacts {
     fn moderates(&self, rules: &Rules, now: Timestamp) -> bool {
         let is_banned = self.ban.as_ref().is_some_and(|ban| ban.is_in_force(now));
         let is_barred = self.has_short_password || is_banned;
-        Role::counting(self.flags.given_role(), self.second_factors, is_barred, rules) >= Role::Moderator
+        Role::counting(self.flags.given_role, self.second_factors, is_barred, rules) >= Role::Moderator
     }
 }
 

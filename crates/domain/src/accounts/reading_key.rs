@@ -18,7 +18,7 @@ const BYTES: usize = 16;
 /// A key as it stands in addresses: the number of the account and 32 hexadecimal digits. Never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReadingKey {
-    owner: UserId,
+    pub(crate) owner: UserId,
     digits: String,
 }
 
@@ -33,10 +33,6 @@ impl ReadingKey {
     /// The key itself, for addresses.
     pub fn expose(&self) -> String {
         format!("{}-{}", self.owner, self.digits)
-    }
-
-    pub(crate) const fn owner(&self) -> UserId {
-        self.owner
     }
 
     /// Whether this is the key of a user, in a time that does not depend on where it differs.

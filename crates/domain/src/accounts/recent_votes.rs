@@ -161,14 +161,8 @@ impl RecentVote {
         window_seconds: u64,
     ) -> impl Fetch<Value = Self> {
         let key = keys::user_recent_votes(user);
-        (read::field(&key, on.to_string()), read::field_count(key)).map(move |(json, count)| Self {
-            user,
-            on,
-            json,
-            count,
-            now,
-            window_seconds,
-        })
+        let reads = (read::field(&key, on.to_string()), read::field_count(key));
+        reads.map(move |(json, count)| Self { user, on, json, count, now, window_seconds })
     }
 
     /// The record of the vote if it can be taken back.

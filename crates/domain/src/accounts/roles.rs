@@ -26,17 +26,13 @@ const ROLE_FIELDS: [&str; 4] = ["flags", RestrictionKind::Ban.field(), TWO_FACTO
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
-    id: UserId,
+    /// The id of the account.
+    pub(crate) id: UserId,
     /// The values of [`ROLE_FIELDS`].
     fields: [Option<String>; ROLE_FIELDS.len()],
 }
 
 impl Holder {
-    /// The id of the account.
-    pub(crate) const fn id(&self) -> UserId {
-        self.id
-    }
-
     /// Somebody with a role in a hash that was read.
     pub(crate) fn of(id: UserId, hash: &Hash) -> Self {
         Self { id, fields: ROLE_FIELDS.map(|field| hash.get(field).map(str::to_owned)) }
@@ -56,7 +52,7 @@ impl Holder {
 /// Adds to the batch that gives somebody a role, or takes one, that the next login looks at the password. Those who
 /// have a role already are left alone.
 pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2]) {
-    let [had, has] = flags.map(|flags| Flags::parse(flags).given_role() > Role::Member);
+    let [had, has] = flags.map(|flags| Flags::parse(flags).given_role > Role::Member);
     match (had, has) {
         (false, true) => batch.set_field(keys::user(id), ROLE_PASSWORD, UNKNOWN_PASSWORD),
         (true, false) => batch.delete_field(keys::user(id), ROLE_PASSWORD),
@@ -97,7 +93,7 @@ pub(crate) async fn demand_password(
     let fields = read::fields(keys::user(id), ["flags", "username"]);
     let [flags, username] = site.store.fetch(fields).await?;
     demand_no_name((site, now), username.as_deref().unwrap_or_default(), password).await?;
-    if Flags::parse(flags.as_deref().unwrap_or_default()).given_role() > Role::Member {
+    if Flags::parse(flags.as_deref().unwrap_or_default()).given_role > Role::Member {
         password.demand_of_staff()?;
     }
     Ok(())

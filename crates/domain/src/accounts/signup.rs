@@ -21,7 +21,7 @@ use crate::identity::SIGNUPS_STOPPED;
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
 use crate::values::{
-    AccountRules, ApplicationText, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
+    AccountRules, ApplicationText, BanScope, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
     NewPassword, Restriction, SignupAnswer, SignupMode, Timestamp, UserId, Username, WelcomeToken,
 };
 use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
@@ -381,7 +381,7 @@ async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<Si
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     if let Some(device) = device {
         let email = sign_up.email.map_or("", Email::as_str);
-        origin_bans::demand_may_sign_up(site, now, (device.address, email)).await?;
+        origin_bans::demand(site, now, BanScope::Signup, (Some(device.address), email)).await?;
     }
     if let Some(password) = sign_up.password {
         roles::demand_no_name((site, now), sign_up.username.as_str(), password).await?;

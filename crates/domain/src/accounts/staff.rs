@@ -6,15 +6,10 @@ use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
 use crate::{Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Fetch, read};
 
-/// Adds a message to the inboxes of all administrators. Returns those who are not told by the
+/// Adds a message to the inboxes of all who have a role or a higher one. Returns those who are not told by the
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
 /// not indexed, since they may be set by hand: all accounts are looked at, 500 in a round. So
 /// this is for what happens rarely.
-pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result<Vec<User>> {
-    tell(site, now, Role::Administrator, text).await
-}
-
-/// Adds a message to the inboxes of all who have a role or a higher one. Returns as [`tell_administrators`].
 pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Vec<User>> {
     let mut to_mail = Vec::new();
     for user in staff(site, role).await? {

@@ -191,7 +191,7 @@ pub struct Flags {
     /// `n`: links open in new windows.
     pub new_windows: bool,
     /// The role that was given. Whether it counts is for [`Role::counting`] to say.
-    given_role: Role,
+    pub(crate) given_role: Role,
 }
 
 /// The letter of administrators.
@@ -223,11 +223,6 @@ impl Flags {
             new_windows: text.contains('n'),
             given_role: given.map_or(Role::Member, |(_, role)| role),
         }
-    }
-
-    /// The role that was given, whether it counts or not.
-    pub(crate) const fn given_role(self) -> Role {
-        self.given_role
     }
 }
 
@@ -301,7 +296,7 @@ impl User {
     /// The role that somebody was given, whether it counts or not: what others see of them, and
     /// whom it protects from moderators of a lower one.
     pub const fn given_role(&self) -> Role {
-        self.flags.given_role()
+        self.flags.given_role
     }
 
     /// The same user with the role that counts at a time.

@@ -106,7 +106,7 @@ impl Visit {
     /// A visit of a program that reads for a member.
     pub fn by_key(site: Arc<Site>, now: Timestamp, key: ReadingKey) -> Self {
         let mut visit = Self::new(site, now, None);
-        (visit.stage, visit.key) = (Stage::Known(key.owner()), Some(key));
+        (visit.stage, visit.key) = (Stage::Known(key.owner), Some(key));
         visit.recall();
         visit
     }

@@ -2,7 +2,7 @@
 
 use super::lines::{HashingSource, Lines, Turn};
 use super::places::{Asker, Places};
-use super::{PasswordError, StoredPassword, Verification, failed};
+use super::{Result, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
 use crate::values::rates::subscriber;
 use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword};
@@ -108,21 +108,17 @@ impl PasswordWorker {
     /// Waits until it is the turn of this address or account: each has one job at a time.
     ///
     /// # Errors
-    /// [`PasswordError::Crowded`] at once, when too many of it wait already.
-    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
+    /// [`PasswordError::Crowded`](super::PasswordError::Crowded) at once, when too many of it wait already.
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>> {
         self.lines.turn(source).await
     }
 
     /// [`hash_password`] for a new password, off the async threads, in the turn of its source.
     ///
     /// # Errors
-    /// [`PasswordError::Crowded`] or [`PasswordError::Busy`] when the queue of the source, or
-    /// that of new passwords, is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_for(
-        &self,
-        source: HashingSource,
-        password: &NewPassword,
-    ) -> Result<String, PasswordError> {
+    /// [`PasswordError::Crowded`](super::PasswordError::Crowded) or [`PasswordError::Busy`](super::PasswordError::Busy) when
+    /// the queue of the source, or that of new passwords, is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_for(&self, source: HashingSource, password: &NewPassword) -> Result<String> {
         let turn = self.turn(source).await?;
         let password = password.clear_text().to_owned();
         let applicant = self.right.applicant(source);
@@ -132,8 +128,8 @@ impl PasswordWorker {
     /// [`wrap_digest`] for the operator, off the async threads.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
-    pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
+    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`wrap_digest`].
+    pub(crate) async fn wrap(&self, digest: String) -> Result<String> {
         let applicant = self.right.applicant(HashingSource::Operator);
         self.run(&self.new_passwords, applicant, (), move || wrap_digest(&digest)).await?
     }
@@ -142,12 +138,8 @@ impl PasswordWorker {
     /// work without a result.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full.
-    pub(crate) async fn verify(
-        &self,
-        turn: Arc<Turn>,
-        comparison: Comparison,
-    ) -> Result<Verification, PasswordError> {
+    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full.
+    pub(crate) async fn verify(&self, turn: Arc<Turn>, comparison: Comparison) -> Result<Verification> {
         let Comparison { stored, legacy_salt, password, is_suspect } = comparison;
         let work = move || match &stored {
             Some(stored) => verify_password(stored, &legacy_salt, &password),
@@ -167,12 +159,8 @@ impl PasswordWorker {
     /// [`hash_password`] in place of an older hash that was just verified: part of a login.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_again(
-        &self,
-        turn: Arc<Turn>,
-        password: String,
-    ) -> Result<String, PasswordError> {
+    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_again(&self, turn: Arc<Turn>, password: String) -> Result<String> {
         let applicant = self.right.applicant(turn.source);
         self.run(&self.logins, applicant, turn, move || hash_password(&password)).await?
     }
@@ -185,7 +173,7 @@ impl PasswordWorker {
         applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
+    ) -> Result<T> {
         let place = lane.admitted.take(applicant)?;
         let running = place.wait_for(async {
             let turn = match &lane.slow {
@@ -207,6 +195,7 @@ impl PasswordWorker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passwords::PasswordError;
     use crate::values::MAX_WAITING_OF_ONE_SOURCE;
     use futures_util::FutureExt;
     use std::net::Ipv4Addr;
@@ -221,10 +210,7 @@ mod tests {
     }
 
     impl PasswordWorker {
-        async fn login<T: Send + 'static>(
-            &self,
-            work: impl FnOnce() -> T + Send + 'static,
-        ) -> Result<T, PasswordError> {
+        async fn login<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
             self.run(&self.logins, STRANGER, (), work).await
         }
     }
@@ -262,7 +248,7 @@ mod tests {
 
     /// Login work that runs until it is released.
     struct Blocker {
-        task: JoinHandle<Result<(), PasswordError>>,
+        task: JoinHandle<Result<()>>,
         release: mpsc::Sender<()>,
     }
 

@@ -123,17 +123,15 @@ impl Limited {
         self.limit(rules).counted()
     }
 
-    /// Counts one more, unless the limit is reached; returns whether it is not. Rounds: 2.
-    pub(crate) async fn count(&self, site: &Site) -> Result<bool> {
+    /// Counts one more. If the limit is reached, it is refused; the refusal gets the seconds until then. Rounds: 2.
+    pub(crate) async fn count(&self, site: &Site, refusal: impl Fn(u64) -> Refusal) -> Result<()> {
         let limit = self.limit(&site.rules);
         site.act(&limit.key, || async {
             let counted = site.store.fetch(limit.clone().counted()).await?;
-            if counted.is_reached() {
-                return Ok(Decision::Done(false));
-            }
+            counted.demand(&refusal)?;
             let mut batch = Batch::new();
             counted.add(&mut batch);
-            Ok(Decision::commit(batch, true))
+            Ok(Decision::commit(batch, ()))
         })
         .await
     }

@@ -104,12 +104,8 @@ impl StoredKey {
 
     /// The key after a use.
     pub(crate) fn after(&self, result: &AuthenticationResult) -> Self {
-        Self {
-            counter: result.counter(),
-            be: result.backup_eligible(),
-            bs: result.backup_state(),
-            ..self.clone()
-        }
+        let (counter, be, bs) = (result.counter(), result.backup_eligible(), result.backup_state());
+        Self { counter, be, bs, ..self.clone() }
     }
 
     /// Checks the signature and the counter of a use of a key of Ed25519, whose signatures the crate does not know,
