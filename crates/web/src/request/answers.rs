@@ -90,12 +90,7 @@ answer! {
     pub struct DoneResponse as Done {
         status;
     }
-}
 
-/// The answer of such a call.
-pub const DONE: DoneResponse = DoneResponse { status: Status::Ok };
-
-answer! {
     /// A failure: `{"status": "err", ...}`.
     pub struct ErrorResponse as Error {
         /// That it failed.
@@ -120,6 +115,9 @@ answer! {
         down: i64 = state.down;
     }
 }
+
+/// The answer of a call that returns nothing else.
+pub const DONE: DoneResponse = DoneResponse { status: Status::Ok };
 
 impl ErrorResponse {
     /// A failure about which there is nothing else to say.

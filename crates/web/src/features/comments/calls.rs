@@ -46,45 +46,14 @@ answer! {
         /// True if it waits for a moderator; otherwise missing.
         held?: bool = posted.waits.then_some(true);
     }
-}
 
-/// The id of a comment, or -1 for none.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ParentId {
-    Comment(CommentId),
-    None(i8),
-}
-
-answer! {
     /// A comment that was voted on.
     pub struct CommentVotedResponse as CommentVoted from (comment: CommentAddress) {
         status;
         /// The comment, as in the request.
         comment_id: String = comment.to_string(), values::CommentAddress;
     }
-}
 
-/// The comments of a story.
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
-#[cfg_attr(test, schema(as = CommentTree))]
-pub struct CommentTreeResponse {
-    status: Status,
-    comments: Vec<CommentEntry<'static>>,
-    /// The value of `after` for the next part; null at the end.
-    #[cfg_attr(test, schema(value_type = Option<values::CommentCursor>, required = true))]
-    next: Option<String>,
-    /// The stories that were merged into this one; missing if there are none. Each keeps its own
-    /// comments, which this call gets by the number of that story.
-    #[cfg_attr(test, schema(value_type = Vec<u64>, required = false))]
-    merged: Option<Vec<NewsId>>,
-    /// The story that this one was merged into; missing if it was not.
-    #[cfg_attr(test, schema(value_type = u64, required = false))]
-    merged_into: Option<NewsId>,
-}
-
-answer! {
     /// A comment with its replies.
     struct CommentEntry<'a> as Comment {
         /// The id, unique within the story.
@@ -150,20 +119,45 @@ answer! {
         /// The text as HTML, as pages show it.
         html: String = formatted(found.line().body()), values::FormattedText;
     }
-}
 
-/// POST /api/postcomment.
-pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>> {
-    Ok(Json(post_or_edit(&app, form.actor(), &form.fields.read()?).await?.into()))
-}
-
-answer! {
     /// A text as HTML.
     pub struct PreviewResponse as Preview {
         status;
         /// The text as pages will show it.
         html: String, values::FormattedText;
     }
+}
+
+/// The id of a comment, or -1 for none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ParentId {
+    Comment(CommentId),
+    None(i8),
+}
+
+/// The comments of a story.
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
+#[cfg_attr(test, schema(as = CommentTree))]
+pub struct CommentTreeResponse {
+    status: Status,
+    comments: Vec<CommentEntry<'static>>,
+    /// The value of `after` for the next part; null at the end.
+    #[cfg_attr(test, schema(value_type = Option<values::CommentCursor>, required = true))]
+    next: Option<String>,
+    /// The stories that were merged into this one; missing if there are none. Each keeps its own
+    /// comments, which this call gets by the number of that story.
+    #[cfg_attr(test, schema(value_type = Vec<u64>, required = false))]
+    merged: Option<Vec<NewsId>>,
+    /// The story that this one was merged into; missing if it was not.
+    #[cfg_attr(test, schema(value_type = u64, required = false))]
+    merged_into: Option<NewsId>,
+}
+
+/// POST /api/postcomment.
+pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>> {
+    Ok(Json(post_or_edit(&app, form.actor(), &form.fields.read()?).await?.into()))
 }
 
 /// POST /api/preview.

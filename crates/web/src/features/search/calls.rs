@@ -103,6 +103,12 @@ answer! {
     struct FoundSite {
         host: String;
     }
+
+    /// Stories.
+    pub struct SimilarResponse as SimilarStories {
+        status;
+        stories: Vec<NewsEntry>;
+    }
 }
 
 /// GET /api/search.
@@ -204,14 +210,6 @@ pub async fn suggest(
     let typed = fields.text("q").trim();
     let found = suggestions(&app, &mut visit, (typed, from), SUGGESTIONS).await?;
     Ok(([(header::CONTENT_TYPE, SUGGESTED)], Json((typed, found))).into_response())
-}
-
-answer! {
-    /// Stories.
-    pub struct SimilarResponse as SimilarStories {
-        status;
-        stories: Vec<NewsEntry>;
-    }
 }
 
 /// Get stories with a title like this one: at most 5.

@@ -90,21 +90,7 @@ answer! {
         link: String, values::AskedHost;
         score: &'static str, values::ScoreName;
     }
-}
 
-impl SiteScore {
-    /// The score of a site.
-    pub fn new(host: &Hostname, score: Score) -> Self {
-        Self { link: host.as_str().to_owned(), score: score.name() }
-    }
-
-    /// A host that nobody can vote on, by the name that a browser has for it.
-    pub fn without_votes(name: &str) -> Self {
-        Self { link: name.to_ascii_lowercase(), score: Score::NoScore.name() }
-    }
-}
-
-answer! {
     /// A voter, for administrators.
     pub struct VoterFoundResponse as VoterFound from (details: VoterDetails) {
         status;
@@ -145,6 +131,18 @@ answer! {
         user_id: String = voter.id.to_string(), values::Uuid;
         count: i64 = voter.count;
         sum: i64 = voter.sum;
+    }
+}
+
+impl SiteScore {
+    /// The score of a site.
+    pub fn new(host: &Hostname, score: Score) -> Self {
+        Self { link: host.as_str().to_owned(), score: score.name() }
+    }
+
+    /// A host that nobody can vote on, by the name that a browser has for it.
+    pub fn without_votes(name: &str) -> Self {
+        Self { link: name.to_ascii_lowercase(), score: Score::NoScore.name() }
     }
 }
 

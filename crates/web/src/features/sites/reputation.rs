@@ -54,6 +54,19 @@ answer! {
         link: DeployedLink;
         score: &'static str, values::ScoreName;
     }
+
+    /// A failure of a documented call.
+    pub struct CodedError {
+        error: ErrorCode;
+        /// A sentence to show to a person.
+        message: String, values::Message;
+    }
+
+    /// A failure of a call of the original extension.
+    pub struct DeployedError {
+        /// A sentence. Clients recognize three fixed ones.
+        error: String, values::Message;
+    }
 }
 
 /// A vote of the original extension.
@@ -68,15 +81,6 @@ struct DeployedVoteBody {
     /// The voter.
     #[cfg_attr(test, schema(value_type = values::Uuid))]
     user_id: VoterId,
-}
-
-answer! {
-    /// A failure of a documented call.
-    pub struct CodedError {
-        error: ErrorCode;
-        /// A sentence to show to a person.
-        message: String, values::Message;
-    }
 }
 
 /// The kinds of failures of documented calls.
@@ -94,14 +98,6 @@ enum ErrorCode {
     MethodNotAllowed,
     Internal,
     Unavailable,
-}
-
-answer! {
-    /// A failure of a call of the original extension.
-    pub struct DeployedError {
-        /// A sentence. Clients recognize three fixed ones.
-        error: String, values::Message;
-    }
 }
 
 const NUMBER_OF_LINKS: &Message = m!("it must name 1 to 100 hosts");

@@ -71,6 +71,23 @@ answer! {
         /// was no visit; missing without a session.
         new_comments?: u64 = line.1.then_some(line.0.new_comments);
     }
+
+    /// The votes on some stories and comments.
+    pub struct VotesListResponse as ItemVotesList from (states: Vec<(VotedOn, VoteState)>) {
+        status;
+        /// Without those that the caller cannot vote on.
+        votes: Vec<VotesOnResponse> = states.into_iter().map(VotesOnResponse::from).collect();
+    }
+
+    /// The votes on a story or a comment that were asked for.
+    struct VotesOnResponse as ItemVotesOn from (on: (VotedOn, VoteState)) {
+        /// The number of the story; `7-3` for comment 3 of story 7.
+        of: String = on.0.to_string(), values::VotedOnId;
+        /// The caller's vote: `up`, `down` or `none`.
+        voted: &'static str = voted(on.1), values::VoteOfCaller;
+        up: i64 = on.1.up;
+        down: i64 = on.1.down;
+    }
 }
 
 /// POST /api/submit.
@@ -147,25 +164,6 @@ const VOTED_ON: &Message =
 fn voted_on(text: &str) -> Option<Vec<VotedOn>> {
     let of: Result<Vec<VotedOn>, _> = text.split(',').map(str::parse).collect();
     of.ok().filter(|of| of.len() <= limits::MAX_VOTES_ASKED)
-}
-
-answer! {
-    /// The votes on some stories and comments.
-    pub struct VotesListResponse as ItemVotesList from (states: Vec<(VotedOn, VoteState)>) {
-        status;
-        /// Without those that the caller cannot vote on.
-        votes: Vec<VotesOnResponse> = states.into_iter().map(VotesOnResponse::from).collect();
-    }
-
-    /// The votes on a story or a comment that were asked for.
-    struct VotesOnResponse as ItemVotesOn from (on: (VotedOn, VoteState)) {
-        /// The number of the story; `7-3` for comment 3 of story 7.
-        of: String = on.0.to_string(), values::VotedOnId;
-        /// The caller's vote: `up`, `down` or `none`.
-        voted: &'static str = voted(on.1), values::VoteOfCaller;
-        up: i64 = on.1.up;
-        down: i64 = on.1.down;
-    }
 }
 
 /// GET /api/votes.

@@ -33,16 +33,7 @@ answer! {
         /// The title, cut to the length that titles of stories may have.
         title: String, values::Title;
     }
-}
 
-/// POST /api/fetchtitle.
-pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>> {
-    let page: FetchTitleForm = form.fields.read()?;
-    let title = super::sending::fetch_title(&app, form.actor(), &page.url).await?;
-    Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
-}
-
-answer! {
     /// The story that a URL leads to when it is submitted.
     pub struct DuplicateResponse as Duplicate {
         status;
@@ -55,6 +46,13 @@ answer! {
         /// When it was submitted, in Unix seconds.
         ctime?: u64;
     }
+}
+
+/// POST /api/fetchtitle.
+pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>> {
+    let page: FetchTitleForm = form.fields.read()?;
+    let title = super::sending::fetch_title(&app, form.actor(), &page.url).await?;
+    Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
 }
 
 /// GET /api/duplicate.
