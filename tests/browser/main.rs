@@ -5,7 +5,7 @@
 //! With `TEST_SCREENSHOTS=FOLDER`, the accessibility tests save screenshots of
 //! all pages: wide and narrow, light and dark.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 // The harness, under the names that the files of this test know.
 use tidings_testing::{axe, browser, client, oidc_provider, page_server, routes, server};

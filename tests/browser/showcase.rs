@@ -40,7 +40,20 @@ struct Story {
     content: &'static str,
     up: usize,
     down: usize,
-    comments: &'static [&'static str],
+    comments: Vec<&'static str>,
+}
+
+/// The stories, from the oldest to the newest.
+fn stories() -> Vec<Story> {
+    let story = |text: &'static str| {
+        let parts: Vec<&str> = text.split(" | ").collect();
+        let [numbers, title, topics, content, ref comments @ ..] = parts[..] else { panic!("{text}") };
+        let numbers: Vec<usize> = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
+        let [minutes_ago, author, up, down] = numbers[..] else { panic!("{text}") };
+        let (minutes_ago, comments) = (minutes_ago as u64, comments.to_vec());
+        Story { minutes_ago, author, title, topics, content, up, down, comments }
+    };
+    STORIES.into_iter().map(story).collect()
 }
 
 const AUTHORS: [&str; 8] = ["marta", "tidekeeper", "jun", "o_brien", "leila", "pavel-k", "sunniva", "tomasz"];
@@ -51,140 +64,40 @@ const RESET_TOKEN: &str = "0123456789abcdef0123456789abcdef01234567";
 /// The member, as an index into `AUTHORS`.
 const MEMBER: usize = 2;
 
-/// From the oldest to the newest.
-const STORIES: [Story; 13] = [
-    Story {
-        minutes_ago: 31 * 60,
-        author: 0,
-        title: "What every programmer should know about memory",
-        topics: "hardware,programming",
-        content: "https://lwn.net/Articles/250967/",
-        up: 48,
-        down: 1,
-        comments: &["Still the best hundred pages on the subject.", "Part 2 is the one to start with."],
-    },
-    Story {
-        minutes_ago: 22 * 60,
-        author: 5,
-        title: "Choose Boring Technology",
-        topics: "practice",
-        content: "https://boringtechnology.club/",
-        up: 41,
-        down: 3,
-        comments: &["We printed slide 40.", "Boring is relative.", "And what when everything is boring?"],
-    },
-    Story {
-        minutes_ago: 15 * 60,
-        author: 1,
-        title: "Drawing tide tables by hand, and what the machine gets wrong",
-        topics: "maps,making",
-        content: "https://harbour.example.org/notes/tide-tables",
-        up: 33,
-        down: 0,
-        comments: &["Lovely photographs of the old predictor."],
-    },
-    Story {
-        minutes_ago: 12 * 60,
-        author: 6,
-        title: "A weather station on a ten-euro board, with two years of logs",
-        topics: "hardware,making",
-        content: "https://garden.example.net/weather",
-        up: 19,
-        down: 2,
-        comments: &[],
-    },
-    Story {
-        minutes_ago: 9 * 60,
-        author: 3,
-        title: "The Internet Archive's book scanners",
-        topics: "archives,books",
-        content: "https://archive.org/details/texts",
-        up: 27,
-        down: 1,
-        comments: &["They still turn each page by hand.", "For a good reason, says the FAQ."],
-    },
-    Story {
-        minutes_ago: 7 * 60,
-        author: 4,
-        title: "RFC 9562: Universally Unique IDentifiers (UUIDs)",
-        topics: "internet,programming",
-        content: "https://www.rfc-editor.org/rfc/rfc9562",
-        up: 14,
-        down: 0,
-        comments: &["Version 7 at last."],
-    },
-    Story {
-        minutes_ago: 6 * 60,
-        author: 0,
-        title: "How SQLite is tested",
-        topics: "databases,programming,testing",
-        content: "https://www.sqlite.org/testing.html",
-        up: 44,
-        down: 0,
-        comments: &["590 times as much test code as code.", "The section on I/O errors is worth stealing."],
-    },
-    Story {
-        minutes_ago: 5 * 60,
-        author: 7,
-        title: "Why our village runs its own fibre",
-        topics: "internet",
-        content: "https://vannes.example.com/fibre",
-        up: 22,
-        down: 1,
-        comments: &["Who repairs it at two in the morning?"],
-    },
-    Story {
-        minutes_ago: 3 * 60 + 40,
-        author: 2,
-        title: "Ask: which paper changed how you write programs?",
-        topics: "books,programming",
-        content: "One per person, please, with a sentence on what you do differently since. I will put them in \
-                  order and post the list next week.\n\nMine is the one about making illegal states \
-                  unrepresentable: I delete more checks than I write.",
-        up: 31,
-        down: 0,
-        comments: &[],
-    },
-    Story {
-        minutes_ago: 2 * 60 + 10,
-        author: 6,
-        title: "OpenStreetMap for beginners: add the bench in your street",
-        topics: "maps",
-        content: "https://wiki.openstreetmap.org/wiki/Beginners%27_guide",
-        up: 12,
-        down: 0,
-        comments: &["Done. It took four minutes."],
-    },
-    Story {
-        minutes_ago: 75,
-        author: 4,
-        title: "A type specimen from 1923, photographed page by page",
-        topics: "archives,books",
-        content: "https://letters.example.org/specimen-1923",
-        up: 9,
-        down: 0,
-        comments: &[],
-    },
-    Story {
-        minutes_ago: 38,
-        author: 5,
-        title: "The unreasonable effectiveness of a plain text log",
-        topics: "practice,programming",
-        content: "https://pavel.example.net/plain-text-log",
-        up: 11,
-        down: 1,
-        comments: &["grep is the best dashboard I ever had."],
-    },
-    Story {
-        minutes_ago: 9,
-        author: 2,
-        title: "Public libraries are lending bicycles now",
-        topics: "",
-        content: "https://citynews.example.com/library-bicycles",
-        up: 4,
-        down: 0,
-        comments: &[],
-    },
+/// From the oldest to the newest: how many minutes ago, the author, the votes up and down | the title | the topics | a URL
+/// or a text | the comments.
+const STORIES: [&str; 13] = [
+    "1860 0 48 1 | What every programmer should know about memory | hardware,programming | \
+     https://lwn.net/Articles/250967/ | Still the best hundred pages on the subject. | Part 2 is the one \
+     to start with.",
+    "1320 5 41 3 | Choose Boring Technology | practice | https://boringtechnology.club/ | We printed \
+     slide 40. | Boring is relative. | And what when everything is boring?",
+    "900 1 33 0 | Drawing tide tables by hand, and what the machine gets wrong | maps,making | \
+     https://harbour.example.org/notes/tide-tables | Lovely photographs of the old predictor.",
+    "720 6 19 2 | A weather station on a ten-euro board, with two years of logs | hardware,making | \
+     https://garden.example.net/weather",
+    "540 3 27 1 | The Internet Archive's book scanners | archives,books | \
+     https://archive.org/details/texts | They still turn each page by hand. | For a good reason, says \
+     the FAQ.",
+    "420 4 14 0 | RFC 9562: Universally Unique IDentifiers (UUIDs) | internet,programming | \
+     https://www.rfc-editor.org/rfc/rfc9562 | Version 7 at last.",
+    "360 0 44 0 | How SQLite is tested | databases,programming,testing | \
+     https://www.sqlite.org/testing.html | 590 times as much test code as code. | The section on I/O \
+     errors is worth stealing.",
+    "300 7 22 1 | Why our village runs its own fibre | internet | https://vannes.example.com/fibre | Who \
+     repairs it at two in the morning?",
+    "220 2 31 0 | Ask: which paper changed how you write programs? | books,programming | One per person, \
+     please, with a sentence on what you do differently since. I will put them in order and post the \
+     list next week.\n\nMine is the one about making illegal states unrepresentable: I delete more \
+     checks than I write.",
+    "130 6 12 0 | OpenStreetMap for beginners: add the bench in your street | maps | \
+     https://wiki.openstreetmap.org/wiki/Beginners%27_guide | Done. It took four minutes.",
+    "75 4 9 0 | A type specimen from 1923, photographed page by page | archives,books | \
+     https://letters.example.org/specimen-1923",
+    "38 5 11 1 | The unreasonable effectiveness of a plain text log | practice,programming | \
+     https://pavel.example.net/plain-text-log | grep is the best dashboard I ever had.",
+    "9 2 4 0 | Public libraries are lending bicycles now |  | \
+     https://citynews.example.com/library-bicycles",
 ];
 
 /// The index of the story with the long discussion.
@@ -326,13 +239,14 @@ impl Showcase {
             authors.push(server.member(name).await);
         }
         let voters = server.members(48).await;
-        let [older @ .., newest] = &STORIES;
-        for story in older {
-            submit(&server, &authors, opened, story).await;
+        let stories = stories();
+        let shown = opened + stories[0].minutes_ago * MINUTE;
+        for story in &stories[..stories.len() - 1] {
+            submit(&server, &authors, shown, story).await;
         }
         discuss(&server, &authors).await;
-        submit(&server, &authors, opened, newest).await;
-        server.advance(opened + STORIES[0].minutes_ago * MINUTE - server.now());
+        submit(&server, &authors, shown, &stories[stories.len() - 1]).await;
+        server.advance(shown - server.now());
         vote(&authors, &voters).await;
         meet(&server, &authors).await;
         vote_on_sites(&server).await;
@@ -427,10 +341,9 @@ async fn vote_on_sites(server: &Server) {
     }
 }
 
-/// Submits a story at its time. `opened` is the time of the oldest story.
-async fn submit(server: &Server, authors: &[Client], opened: u64, story: &Story) {
-    let time = opened + (STORIES[0].minutes_ago - story.minutes_ago) * MINUTE;
-    server.advance(time - server.now());
+/// Submits a story at its time before another.
+async fn submit(server: &Server, authors: &[Client], now: u64, story: &Story) {
+    server.advance(now - story.minutes_ago * MINUTE - server.now());
     let author = &authors[story.author];
     let (url, text) =
         if story.content.starts_with("https://") { (story.content, "") } else { ("", story.content) };
@@ -494,7 +407,7 @@ async fn meet(server: &Server, authors: &[Client]) {
 }
 
 async fn vote(authors: &[Client], voters: &[Client]) {
-    for (position, story) in STORIES.iter().enumerate() {
+    for (position, story) in stories().iter().enumerate() {
         let news = position as u64 + 1;
         for voter in &voters[..story.up - 1] {
             ok(voter.vote(news, "up").await);

@@ -242,21 +242,17 @@ impl Cast {
                 tweets.push(id);
                 expected[*reader].unread.insert(format!("mention:tweet:{id}"));
             }
-            Step::Reply(reader) => {
-                let id = author.reply(1, self.comments[*reader], "a reply").await;
+            Step::Reply(reader) | Step::Comment(reader) => {
+                let is_reply = matches!(step, Step::Reply(_));
+                let id = match is_reply {
+                    true => author.reply(1, self.comments[*reader], "a reply").await,
+                    false => author.comment(1, &format!("hello @member-{reader}")).await,
+                };
                 comments.push(id);
-                expected
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(other, one)| one.hear(id, other == *reader, false));
-            }
-            Step::Comment(reader) => {
-                let id = author.comment(1, &format!("hello @member-{reader}")).await;
-                comments.push(id);
-                expected
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(other, one)| one.hear(id, false, other == *reader));
+                for (other, one) in expected.iter_mut().enumerate() {
+                    let is_it = other == *reader;
+                    one.hear(id, is_reply && is_it, !is_reply && is_it);
+                }
             }
             Step::DeleteTweet(index) if !tweets.is_empty() => {
                 let id = tweets.swap_remove(index.index(tweets.len()));
@@ -286,13 +282,7 @@ impl Cast {
                 let was_unread = expected[*reader].unread.remove(&format!("follow:{}", author.user_id));
                 expected[*reader].has_hidden_follow |= was_unread;
             }
-            Step::Subscribe(_)
-            | Step::Unsubscribe(_)
-            | Step::ReadOne(..)
-            | Step::ReadAll(_)
-            | Step::Look(_) => {
-                self.read(step).await;
-            }
+            _ => self.read(step).await,
         }
     }
 

@@ -31,8 +31,8 @@ async fn rows(moderator: &Client) -> Vec<String> {
 }
 
 async fn decide(moderator: &Client, action: &str, (kind, id): Thing<'_>, since: &str) -> Value {
-    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("since", since)];
-    moderator.post("/api/moderate", &fields).await.json()
+    let request = format!("/api/moderate?action={action}&kind={kind}&id={id}&reason=a reason&since={since}");
+    moderator.answer_to(&request).await.json()
 }
 
 async fn undo(moderator: &Client, line: &Value) -> Value {

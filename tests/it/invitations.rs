@@ -68,9 +68,7 @@ async fn banning_somebody_offers_to_look_at_whom_they_invited() {
     let (server, alice, bob) = site(Engine::Memory, &[]).await;
     join(&server, "carol", &invite(&bob).await).await;
     assert!(!page(&alice, "/@bob").await.content().contains(OFFERS[1]));
-    let fields =
-        [("kind", "user"), ("id", "bob"), ("action", "ban"), ("reason", "Spam"), ("next", "/moderate")];
-    let answer = alice.post("/moderate", &fields).await;
+    let answer = alice.answer_to("/moderate?kind=user&id=bob&action=ban&reason=Spam&next=/moderate").await;
     let address = redirects_to(&answer);
     assert_eq!(address, "/moderate?moderated=1");
     for (address, offer) in [address, "/@bob"].into_iter().zip(OFFERS) {

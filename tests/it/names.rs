@@ -30,21 +30,11 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing(server: Se
     server.register("Alice").await;
     server.register("b0b-1l").await;
     let before = server.dump().await;
-    for (name, reason) in [
-        ("alice", TAKEN),
-        ("ALICE", TAKEN),
-        ("aIice", ALIKE),
-        ("A1iCE", ALIKE),
-        ("Al1ce", ALIKE),
-        ("al1ce", ALIKE),
-        ("bob-11", ALIKE),
-        ("alice_", ALIKE),
-        ("Al-ice", ALIKE),
-        ("b0b1l", ALIKE),
-        ("BOB-Il", ALIKE),
-        ("B0B-1L", TAKEN),
-    ] {
-        assert_eq!(refused(register(&server, name).await), reason, "{name}");
+    let alike = "aIice A1iCE Al1ce al1ce bob-11 alice_ Al-ice b0b1l BOB-Il";
+    for (names, reason) in [("alice ALICE B0B-1L", TAKEN), (alike, ALIKE)] {
+        for name in names.split(' ') {
+            assert_eq!(refused(register(&server, name).await), reason, "{name}");
+        }
     }
     assert_eq!(server.dump().await, before);
     for name in ["alicia", "bob-12", "Bob"] {

@@ -102,8 +102,7 @@ pub async fn assert_readers_see(program: &Program, title: &str) {
 
 /// Asserts that a writer gets a 503 with these words.
 pub async fn assert_writer_is_told(member: &Client, words: &str) {
-    let fields = [("news_id", "-1"), ("title", "Refused"), ("text", "text")];
-    let answer = member.post("/api/submit", &fields).await;
+    let answer = member.answer_to("/api/submit?news_id=-1&title=Refused&text=text").await;
     assert_eq!(answer.status, 503, "{}", text_of(&answer));
     refused_saying(answer.json(), words);
 }

@@ -88,12 +88,7 @@ async fn a_ban_covers_what_it_says_and_ends(server: Server) {
     assert_eq!(back.find("p", &[("id", "error-email")]).len(), 1, "{}", back.text());
     assert_eq!(server.dump().await.get("user:5"), before.get("user:5"));
     ok(carol.api_post("/api/updateprofile", &change("carol@mail.example")).await);
-    ok(alice
-        .api_post(
-            "/api/updateprofile",
-            &[("about", ""), ("email", "alice@spam.example"), ("current_password", crate::client::PASSWORD)],
-        )
-        .await);
+    ok(alice.update_profile("", "alice@spam.example", "").await);
     server.advance(3_600);
     ok(sign_up(&server.visitor(), "eve", &address).await);
     let fields = [("what", "domain"), ("scope", "post"), ("reason", "spam")];
@@ -159,14 +154,8 @@ async fn a_trial_counts_those_whom_a_ban_would_stop(server: Server) {
         assert_eq!(stops(value).await, count, "{value}");
     }
     assert_eq!(server.hash("bans:origins").await.len(), 0);
-    let fields = [
-        ("what", "network"),
-        ("value", "192.0.2.0/24"),
-        ("scope", "both"),
-        ("reason", "r"),
-        ("dry_run", "1"),
-    ];
-    let tried = alice.post("/moderate/bans", &fields).await;
+    let request = "/moderate/bans?what=network&value=192.0.2.0/24&scope=both&reason=r&dry_run=1";
+    let tried = alice.answer_to(request).await;
     assert!(text_of(&tried).contains("This ban stops 2 members"), "{}", text_of(&tried));
     server.advance(8 * 86_400);
     assert_eq!(stops("192.0.2.0/24").await, json!(0));
@@ -182,12 +171,7 @@ async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
     refused_saying(ban(&moderator, fields, &value).await, "Only administrators");
     assert_eq!(moderator.get("/moderate/bans").await.status, 403);
     let made = ok(ban(&alice, fields, &value).await);
-    let undone = moderator
-        .api_post(
-            "/api/moderate/undo",
-            &[("moderation_id", &made["moderation_id"].to_string()), ("reason", "r")],
-        )
-        .await;
+    let undone = moderator.undo(made["moderation_id"].as_u64().unwrap()).await;
     refused_saying(undone, "dministrator");
     let log = text_of(&server.visitor().get("/moderations").await);
     assert!(log.contains("ban 1 of a network or a domain") && log.contains("a flood"), "{log}");

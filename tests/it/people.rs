@@ -174,8 +174,7 @@ async fn the_login_page_says_why_and_takes_the_appeal(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     ok(act(&moderator, "ban", "bob", "2").await);
     let visitor = server.visitor();
-    let fields = [("username", "bob"), ("password", PASSWORD)];
-    let answer = visitor.post("/login", &fields).await;
+    let answer = visitor.answer_to(&format!("/login?username=bob&password={PASSWORD}")).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     let shown = Page::of(&answer);
     assert!(shown.alert().unwrap().starts_with("You are banned until 15 Jan 2027, 10:00 UTC: a reason."));
@@ -603,8 +602,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: 
     let reader = server.member("reader").await;
     reader.follow("bob").await;
     bob.follow("reader").await;
-    let about = [("about", "Buy pills"), ("email", ""), ("fullname", "Pill Shop")];
-    ok(bob.api_post("/api/updateprofile", &about).await);
+    ok(bob.call("/api/updateprofile?about=Buy pills&email=&fullname=Pill Shop").await);
     for user in ["user:3", "user:4"] {
         // To have new topics.
         server.set_field(user, "karma", "100").await;

@@ -7,8 +7,8 @@ use crate::server::{Server, each_engine, in_memory};
 
 /// Adds a rule and returns its number.
 async fn add(moderator: &Client, what: &str, pattern: &str, effect: &str) -> u64 {
-    let fields = [("what", what), ("pattern", pattern), ("effect", effect), ("reason", "no shops")];
-    ok(moderator.api_post("/api/moderate/rule", &fields).await)["rule_id"].as_u64().unwrap()
+    let request = format!("/api/moderate/rule?what={what}&pattern={pattern}&effect={effect}&reason=no shops");
+    ok(moderator.call(&request).await)["rule_id"].as_u64().unwrap()
 }
 
 async fn decide(moderator: &Client, action: &str, kind: &str, id: &str) -> Value {

@@ -4,8 +4,9 @@
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use strum::VariantArray;
 
-use crate::client::{Client, Fields, HttpResponse, ok, refused};
+use crate::client::{Client, HttpResponse, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page};
 use crate::redis_server::RedisServer;
@@ -17,7 +18,7 @@ const DAY: u64 = 86_400;
 const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.1");
 
 /// An action with a rate per account and per address.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, VariantArray)]
 enum Action {
     Comment,
     Reply,
@@ -29,16 +30,6 @@ enum Action {
 }
 
 impl Action {
-    const ALL: [Self; 7] = [
-        Self::Comment,
-        Self::Reply,
-        Self::Tweet,
-        Self::VoteNews,
-        Self::VoteComment,
-        Self::VoteSite,
-        Self::Follow,
-    ];
-
     /// The settings begin with this.
     const fn setting(self) -> &'static str {
         match self {
@@ -51,28 +42,17 @@ impl Action {
 
     /// Does it for the `number`th time, counted from 1.
     async fn call(self, client: &Client, number: usize) -> HttpResponse {
-        let (id, text) = (number.to_string(), format!("text {number}"));
-        let (comment, host) = (format!("1-{number}"), format!("site{number}.example"));
-        let post = async |path: &str, fields: Fields<'_>| client.post(path, fields).await;
-        match self {
-            Self::Comment => {
-                let fields =
-                    [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", &text)];
-                post("/api/postcomment", &fields).await
-            }
-            Self::Reply => {
-                let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "1"), ("comment", &text)];
-                post("/api/postcomment", &fields).await
-            }
-            Self::Tweet => post("/api/tweet", &[("text", &text)]).await,
-            Self::VoteNews => post("/api/votenews", &[("news_id", &id), ("vote_type", "up")]).await,
-            Self::VoteComment => {
-                post("/api/votecomment", &[("comment_id", &comment), ("vote_type", "up")]).await
-            }
-            Self::VoteSite => post("/api/sites/vote", &[("link", &host), ("vote", "1")]).await,
-            Self::Follow if number % 2 == 1 => post("/api/follow", &[("username", "author")]).await,
-            Self::Follow => post("/api/unfollow", &[("username", "author")]).await,
-        }
+        let request = match self {
+            Self::Comment => "/api/postcomment?news_id=1&comment_id=-1&parent_id=-1&comment=text NUMBER",
+            Self::Reply => "/api/postcomment?news_id=1&comment_id=-1&parent_id=1&comment=text NUMBER",
+            Self::Tweet => "/api/tweet?text=text NUMBER",
+            Self::VoteNews => "/api/votenews?news_id=NUMBER&vote_type=up",
+            Self::VoteComment => "/api/votecomment?comment_id=1-NUMBER&vote_type=up",
+            Self::VoteSite => "/api/sites/vote?link=siteNUMBER.example&vote=1",
+            Self::Follow if number % 2 == 1 => "/api/follow?username=author",
+            Self::Follow => "/api/unfollow?username=author",
+        };
+        client.answer_to(&request.replace("NUMBER", &number.to_string())).await
     }
 }
 
@@ -116,7 +96,7 @@ fn too_many(answer: &HttpResponse, seconds: u64) -> String {
 
 #[tokio::test]
 async fn an_account_does_so_much_and_then_as_much_as_flows_in() {
-    for action in Action::ALL {
+    for action in Action::VARIANTS {
         let setting = format!("{}_per_account", action.setting());
         for engine in [Engine::Memory, Engine::Redis] {
             println!("{action:?} on {engine:?}");
@@ -141,7 +121,7 @@ async fn an_account_does_so_much_and_then_as_much_as_flows_in() {
 
 #[tokio::test]
 async fn an_address_does_so_much_whoever_is_logged_in_there() {
-    for action in Action::ALL {
+    for action in Action::VARIANTS {
         let setting = format!("{}_per_address", action.setting());
         for engine in [Engine::Memory, Engine::Redis] {
             println!("{action:?} on {engine:?}");
@@ -236,7 +216,7 @@ async fn administrators_post_as_much_as_they_like() {
     let (server, members) = site(Engine::Memory, &all).await;
     let admin = &members[0];
     server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
-    for action in Action::ALL {
+    for action in Action::VARIANTS {
         for number in 1..=4 {
             assert_done(&action.call(admin, number).await, "an administrator");
         }

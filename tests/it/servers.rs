@@ -102,8 +102,7 @@ async fn visitors_have_addresses_of_their_own_and_cannot_invent_others() {
         Client::new(http, topology.address())
     };
     let status = async |client: Client| {
-        let fields = [("username", "nobody"), ("password", PASSWORD)];
-        client.post("/api/login", &fields).await.status
+        client.answer_to(&format!("/api/login?username=nobody&password={PASSWORD}")).await.status
     };
     let (one, other) = (from("127.77.0.1"), from("127.77.0.2"));
     for number in 0..2 {

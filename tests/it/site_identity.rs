@@ -111,6 +111,31 @@ async fn a_change_on_one_server_shows_on_the_other() {
         }
         assert_eq!(brand(&page(&other.visitor(), "/about").await), name);
     }
+    // Also who may sign up, and the question.
+    save(&alice, form(&alice).await.with("signup", "closed")).await;
+    server.advance(1);
+    for visitor in [server.visitor(), other.visitor()] {
+        assert!(page(&visitor, "/register").await.content().contains("Sign-up is closed."));
+        let fields = [("username", "bob"), ("password", PASSWORD)];
+        refused_saying(visitor.api_post("/api/create_account", &fields).await, "closed");
+    }
+    let asking = form(&alice).await.with("signup", "open").with("signup_question", "Which sea?");
+    let wrong = Page::of(&asking.clone().send(&alice).await);
+    assert_eq!(
+        wrong.one("p", &[("id", "error-signup_answers")]).text(),
+        "Enter at least one right answer to the question."
+    );
+    save(&alice, asking.with("signup_answers", "North Sea")).await;
+    server.advance(1);
+    let visitor = other.visitor();
+    assert!(page(&visitor, "/register").await.content().contains("Which sea?"));
+    let answered = async |answer: &str| {
+        visitor.call(&format!("/api/create_account?username=bob&password={PASSWORD}&answer={answer}")).await
+    };
+    refused(answered("Baltic").await);
+    ok(answered("north sea").await);
+    // What is as by default is not stored.
+    assert_eq!(server.hash("site").await.get("signup"), None);
 }
 
 #[each_engine("rounds")]
@@ -308,37 +333,6 @@ async fn a_setting_of_the_configuration_wins_and_cannot_be_changed(server: Serve
     let stored = server.hash("site").await;
     assert_eq!((stored.get("name").map(String::as_str), stored.get("signup")), (Some("Stored"), None));
     assert!(page(&server.visitor(), "/about").await.links_to("mailto:us@example.org"));
-}
-
-#[tokio::test]
-async fn who_may_sign_up_and_the_question_are_the_same_on_every_server() {
-    let server = Server::start(Engine::Redis, &[]).await;
-    let alice = with_admin(&server).await;
-    let other = Server::beside(&server.redis.as_ref().unwrap().url(), &server).await;
-    save(&alice, form(&alice).await.with("signup", "closed")).await;
-    server.advance(1);
-    for visitor in [server.visitor(), other.visitor()] {
-        assert!(page(&visitor, "/register").await.content().contains("Sign-up is closed."));
-        let fields = [("username", "bob"), ("password", PASSWORD)];
-        refused_saying(visitor.api_post("/api/create_account", &fields).await, "closed");
-    }
-    let asking = form(&alice).await.with("signup", "open").with("signup_question", "Which sea?");
-    let wrong = Page::of(&asking.clone().send(&alice).await);
-    assert_eq!(
-        wrong.one("p", &[("id", "error-signup_answers")]).text(),
-        "Enter at least one right answer to the question."
-    );
-    save(&alice, asking.with("signup_answers", "North Sea")).await;
-    server.advance(1);
-    let visitor = other.visitor();
-    assert!(page(&visitor, "/register").await.content().contains("Which sea?"));
-    let answered = async |answer: &str| {
-        visitor.call(&format!("/api/create_account?username=bob&password={PASSWORD}&answer={answer}")).await
-    };
-    refused(answered("Baltic").await);
-    ok(answered("north sea").await);
-    // What is as by default is not stored.
-    assert_eq!(server.hash("site").await.get("signup"), None);
 }
 
 #[in_memory]

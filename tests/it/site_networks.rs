@@ -153,8 +153,7 @@ async fn every_way_to_vote_counts_for_the_network_and_accounts_count_apart(serve
     assert_eq!(body(&answer), r#"{"error":"User has voted too many times today"}"#);
     let limit = "limit of 2 votes on one site in 24 hours";
     refused_saying(bob.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await, limit);
-    let fields = [("link", "a.com"), ("vote", "1"), ("next", "/site/a.com")];
-    let page = bob.post("/votesite", &fields).await;
+    let page = bob.answer_to("/votesite?link=a.com&vote=1&next=/site/a.com").await;
     assert_eq!(page.status, StatusCode::FORBIDDEN);
     assert!(body(&page).contains(limit), "{}", body(&page));
     // The account may change its vote, and vote from elsewhere.

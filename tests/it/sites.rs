@@ -737,8 +737,7 @@ async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) 
 
     let site = crate::html::Page::of(&visitor.get("/site/Good.com").await);
     assert!(site.text().contains("From there") && !site.text().contains("From elsewhere"));
-    let fields = [("link", "www.good.com"), ("vote", "-1"), ("next", "/site/good.com")];
-    let voted = alice.post("/votesite", &fields).await;
+    let voted = alice.answer_to("/votesite?link=www.good.com&vote=-1&next=/site/good.com").await;
     assert_eq!(
         (voted.status, &voted.headers["location"]),
         (StatusCode::SEE_OTHER, &"/site/good.com".parse().unwrap())

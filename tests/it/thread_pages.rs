@@ -253,8 +253,7 @@ async fn a_posted_comment_is_first_among_its_siblings_at_one_address(server: Ser
         }
     }
     assert_eq!(comments(&page(&alice, "/news/1").await), first, "nothing is stored");
-    let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "1"), ("comment", "Text")];
-    let answer = alice.post("/postcomment", &fields).await;
+    let answer = alice.answer_to("/postcomment?news_id=1&comment_id=-1&parent_id=1&comment=Text").await;
     assert_eq!(redirects_to(&answer), "/news/1?posted=301#comment-301");
     store_thread(&server, &(0..8).chain(vec![8; 300]).collect::<Vec<_>>(), "A comment").await;
     assert_eq!(comments(&page(&alice, "/news/1?posted=9").await)[..2], [8, 9]);

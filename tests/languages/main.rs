@@ -3,7 +3,7 @@
 //!
 //! The language is one for the process, so that these tests are a program of their own.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use tidings_testing::{axe, browser, client, html, routes, server, smtp_server};
 

@@ -158,9 +158,14 @@ impl Client {
 
     /// Calls the API with fields that are written as in an address, but not encoded: `/api/flag?kind=story&id=1`.
     pub async fn call(&self, request: &str) -> Value {
+        json_of(self.answer_to(request).await)
+    }
+
+    /// The whole answer to such a call.
+    pub async fn answer_to(&self, request: &str) -> HttpResponse {
         let (path, fields) = request.split_once('?').unwrap_or((request, ""));
         let fields: Vec<_> = fields.split('&').filter_map(|field| field.split_once('=')).collect();
-        self.api_post(path, &fields).await
+        self.post(path, &fields).await
     }
 
     /// Reads from the API.

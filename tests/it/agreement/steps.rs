@@ -408,9 +408,7 @@ pub fn is_gone(thing: &Thing) -> bool {
 
 /// The answer of a call, `/api/x?field=value&…`, also one with another status than 200.
 pub async fn call(client: &Client, request: &str) -> Json {
-    let (path, fields) = request.split_once('?').unwrap();
-    let fields: Vec<_> = fields.split('&').filter_map(|field| field.split_once('=')).collect();
-    client.post(path, &fields).await.json()
+    client.answer_to(request).await.json()
 }
 
 /// A text with a word, which searches find.

@@ -239,8 +239,7 @@ async fn a_condition_is_in_every_view_while_it_lasts() {
         assert_eq!(value().await, "1", "{name}");
         // Readers notice nothing of a layout that has changed, and writers are told.
         assert_eq!(alice.get("/").await.status, 200);
-        let fields = [("news_id", "-1"), ("title", "A title"), ("text", "text")];
-        let posted = alice.post("/api/submit", &fields).await;
+        let posted = alice.answer_to("/api/submit?news_id=-1&title=A title&text=text").await;
         assert_eq!(posted.status == 503, name == "layout_changed", "{}", posted.json());
 
         set(&end);

@@ -602,20 +602,15 @@ mod tests {
         let table = [
             ("", InputError::Empty { field: "username" }),
             ("a", InputError::TooShort { field: "username", least: 2 }),
-            ("9a", InputError::UsernameStart),
-            ("_a", InputError::UsernameStart),
-            ("-a", InputError::UsernameStart),
-            ("éa", InputError::UsernameStart),
-            ("aé", InputError::UsernameCharacter),
-            ("a b", InputError::UsernameCharacter),
-            ("ab ", InputError::UsernameCharacter),
-            ("a:b", InputError::UsernameCharacter),
-            ("ab\n", InputError::Control { field: "username", code: 0x000A }),
-            ("ab\ncd", InputError::Control { field: "username", code: 0x000A }),
+            ("9a|_a|-a|éa", InputError::UsernameStart),
+            ("aé|a b|ab |a:b", InputError::UsernameCharacter),
+            ("ab\n|ab\ncd", InputError::Control { field: "username", code: 0x000A }),
             ("ab\u{202E}", InputError::Control { field: "username", code: 0x202E }),
         ];
-        for (input, expected) in table {
-            assert_eq!(Username::parse(input).unwrap_err(), expected, "{input:?}");
+        for (inputs, expected) in table {
+            for input in inputs.split('|') {
+                assert_eq!(Username::parse(input).unwrap_err(), expected, "{input:?}");
+            }
         }
         let long = Username::parse(&"a".repeat(33)).unwrap_err();
         assert_eq!(long, InputError::TooLong { field: "username", most: 32 });
