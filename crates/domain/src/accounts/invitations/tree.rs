@@ -9,6 +9,7 @@ use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::values::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE, Timestamp, UserId};
 use crate::{Refusal, Result, fields, keys};
+use std::ops::Range;
 use tidings_keyspace::{Fetch, Order, Reads, read};
 
 /// Somebody in the tree, with those whom they invited.
@@ -69,85 +70,78 @@ pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<Bra
 async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage> {
     let top = read::sorted_range(list, Order::Ascending, start, TREE_PAGE);
     let (top, total) = visit.fetch((top, read::sorted_count(list))).await?;
-    let mut growth = Growth::default();
-    growth.add(None, list, top);
-    for level in 1..=TREE_LEVELS {
-        if !growth.read_level(visit, level == TREE_LEVELS).await? {
+    let mut people = Vec::new();
+    add(&mut people, None, list, top);
+    let mut level = 0..people.len();
+    for depth in 1..=TREE_LEVELS {
+        if level.is_empty() {
             break;
         }
+        read_level(visit, &mut people, level.clone(), depth == TREE_LEVELS).await?;
+        level = level.end..people.len();
     }
-    Ok(TreePage { branches: growth.into_branches(), total })
+    Ok(TreePage { branches: nested(people), total })
 }
 
-/// A tree while it is read: people in the order of their levels.
-#[derive(Default)]
-struct Growth {
-    people: Vec<Grown>,
-    /// How many of them have been read.
-    read: usize,
-}
-
+/// Somebody in a tree while it is read: people are in the order of their levels.
 struct Grown {
     /// The position of who invited them.
     parent: Option<usize>,
     branch: Branch,
 }
 
-impl Growth {
-    /// Adds people to the next level, as many as there is room for.
-    fn add(&mut self, parent: Option<usize>, list: &str, members: Vec<(String, f64)>) {
-        let members = fields::members(members, list, |(id, time)| {
-            Some((id.parse::<UserId>().ok()?, Timestamp::from_score(time)))
-        });
-        for (id, since) in members.into_iter().take(TREE_PEOPLE.saturating_sub(self.people.len())) {
-            let branch = Branch { id, username: None, since, invited: 0, branches: Vec::new() };
-            self.people.push(Grown { parent, branch });
-        }
+/// Adds people to the next level, as many as there is room for.
+fn add(people: &mut Vec<Grown>, parent: Option<usize>, list: &str, members: Vec<(String, f64)>) {
+    let members = fields::members(members, list, |(id, time)| {
+        Some((id.parse::<UserId>().ok()?, Timestamp::from_score(time)))
+    });
+    for (id, since) in members.into_iter().take(TREE_PEOPLE.saturating_sub(people.len())) {
+        let branch = Branch { id, username: None, since, invited: 0, branches: Vec::new() };
+        people.push(Grown { parent, branch });
     }
+}
 
-    /// Reads the names of the next level and whom its people invited, unless it is the last that is shown. Returns whether
-    /// there was anybody. Rounds: 1.
-    async fn read_level(&mut self, visit: &mut Visit, is_last: bool) -> Result<bool> {
-        let level = self.read..self.people.len();
-        let ids: Vec<UserId> =
-            self.people.get(level.clone()).unwrap_or_default().iter().map(|it| it.branch.id).collect();
-        if ids.is_empty() {
-            return Ok(false);
+/// Reads the names of a level and whom its people invited, unless it is the last that is shown. Rounds: 1.
+async fn read_level(
+    visit: &mut Visit,
+    people: &mut Vec<Grown>,
+    level: Range<usize>,
+    is_last: bool,
+) -> Result<()> {
+    let ids: Vec<UserId> =
+        people.get(level.clone()).unwrap_or_default().iter().map(|it| it.branch.id).collect();
+    let invited = |id: &UserId| {
+        let list = keys::invites_by(*id);
+        let below = (!is_last).then(|| read::sorted_range(&list, Order::Ascending, 0, TREE_BRANCHES));
+        (read::sorted_count(&list), below).or_absent().map(|(count, below)| (list, count, below))
+    };
+    let invited = ids.iter().map(invited).collect::<Vec<_>>();
+    let (names, invited) = visit.fetch((People::of(ids.iter().copied()), invited)).await?;
+    for ((at, id), (list, count, below)) in level.zip(ids).zip(invited) {
+        if let Some(grown) = people.get_mut(at) {
+            grown.branch.username = names.get(id).map(|names| names.username.clone());
+            grown.branch.invited = count;
         }
-        let invited = |id: &UserId| {
-            let list = keys::invites_by(*id);
-            let below = (!is_last).then(|| read::sorted_range(&list, Order::Ascending, 0, TREE_BRANCHES));
-            (read::sorted_count(&list), below).or_absent().map(|(count, below)| (list, count, below))
-        };
-        let invited = ids.iter().map(invited).collect::<Vec<_>>();
-        let (names, invited) = visit.fetch((People::of(ids.iter().copied()), invited)).await?;
-        for ((at, id), (list, count, below)) in level.clone().zip(ids).zip(invited) {
-            if let Some(grown) = self.people.get_mut(at) {
-                grown.branch.username = names.get(id).map(|names| names.username.clone());
-                grown.branch.invited = count;
-            }
-            if let Some(below) = below {
-                self.add(Some(at), &list, below);
-            }
+        if let Some(below) = below {
+            add(people, Some(at), &list, below);
         }
-        self.read = level.end;
-        Ok(true)
     }
+    Ok(())
+}
 
-    /// The people at the top, with those below them.
-    fn into_branches(mut self) -> Vec<Branch> {
-        let mut top = Vec::new();
-        // From the last level up, so that everybody is complete before they are moved.
-        while let Some(Grown { parent, mut branch }) = self.people.pop() {
-            branch.branches.reverse();
-            match parent.and_then(|parent| self.people.get_mut(parent)) {
-                Some(parent) => parent.branch.branches.push(branch),
-                None => top.push(branch),
-            }
+/// The people at the top, with those below them.
+fn nested(mut people: Vec<Grown>) -> Vec<Branch> {
+    let mut top = Vec::new();
+    // From the last level up, so that everybody is complete before they are moved.
+    while let Some(Grown { parent, mut branch }) = people.pop() {
+        branch.branches.reverse();
+        match parent.and_then(|parent| people.get_mut(parent)) {
+            Some(parent) => parent.branch.branches.push(branch),
+            None => top.push(branch),
         }
-        top.reverse();
-        top
     }
+    top.reverse();
+    top
 }
 
 /// The name of who invited a user, for a profile; adds what was read for it to `reads`.
