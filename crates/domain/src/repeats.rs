@@ -135,8 +135,7 @@ impl NamedRequest {
     async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>> {
         let Some(record) = site.store.fetch(read::string(&self.key)).await? else { return Ok(None) };
         if site.store.waits_for_replicas() && !site.of::<AnsweredNames>().knows(&self.key) {
-            let mut batch = Batch::new();
-            batch.string_equals(&self.key, &*record);
+            let batch = Batch::of(|batch| batch.string_equals(&self.key, &*record));
             unsure_unless_confirmed(site.store.commit(batch).await)?;
         }
         site.of::<AnsweredNames>().remember(&self.key);

@@ -118,19 +118,13 @@ pub struct VoteRingReport {
 }
 
 /// A check that runs in the background, one at a time on each server, and its last result.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BackgroundCheck<T> {
     running: AtomicBool,
     last: Mutex<Option<Arc<(Timestamp, T)>>>,
 }
 
 process_state!(BackgroundCheck<VoteRingReport>);
-
-impl<T> Default for BackgroundCheck<T> {
-    fn default() -> Self {
-        Self { running: AtomicBool::new(false), last: Mutex::new(None) }
-    }
-}
 
 impl<T> BackgroundCheck<T> {
     /// Whether it runs.

@@ -23,8 +23,6 @@ pub(super) async fn end_all(site: &Site, advance: Advance<'_>) -> Result<()> {
         site.store.commit(batch).await?;
         advance(first, last);
     }
-    let mut batch = Batch::new();
-    batch.delete(keys::OLD_TIMELINE_PLACE);
-    site.store.commit(batch).await?;
+    site.store.commit(Batch::of(|batch| batch.delete(keys::OLD_TIMELINE_PLACE))).await?;
     Ok(())
 }

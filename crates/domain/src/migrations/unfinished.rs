@@ -142,9 +142,7 @@ pub async fn mark(store: &Store, filling: &Filling) -> Result<()> {
 /// # Errors
 /// When the store fails.
 pub async fn end(store: &Store) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.delete(keys::UNFINISHED);
-    apply(store, batch).await.map(drop)
+    apply(store, Batch::of(|batch| batch.delete(keys::UNFINISHED))).await.map(drop)
 }
 
 #[cfg(test)]

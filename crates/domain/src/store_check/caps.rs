@@ -45,11 +45,10 @@ fn capped_list(subject: &Subject, claims: &mut Claims) {
             // A login beyond the most ends the oldest sessions right after it.
             (_, Some(user)) if *subject.family == families::USER_SESSIONS => Mend::Sessions(user),
             (_, Some(user)) if *subject.family == families::USER_INBOX => Mend::Inbox(user),
-            _ => {
-                let mut batch = Batch::new();
-                batch.sorted_trim(&subject.key, most);
-                Mend::write(batch, "remove the oldest members")
-            }
+            _ => Mend::write(
+                Batch::of(|batch| batch.sorted_trim(&subject.key, most)),
+                "remove the oldest members",
+            ),
         };
         claims.add(read::sorted_count(&subject.key), move |count| {
             (count > most + tolerated).then(|| fault(count, mend))

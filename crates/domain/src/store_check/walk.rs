@@ -189,8 +189,7 @@ impl<'a> Walk<'a> {
         let (found, expected, mend) = match (expiry, subject.family.seconds) {
             _ if !self.part.is_all() => return,
             (Answer::Expiry(Expiry::Never), seconds) if seconds > 0 => {
-                let mut batch = Batch::new();
-                batch.expire(&subject.key, Duration::from_secs(seconds));
+                let batch = Batch::of(|batch| batch.expire(&subject.key, Duration::from_secs(seconds)));
                 ("no expiry", "an expiry", Mend::write(batch, "let it expire as usual"))
             }
             (Answer::Expiry(Expiry::In(_)), 0) => {

@@ -409,9 +409,8 @@ fn owner_of(key: &str) -> Option<String> {
 
 /// The fault of a counter in a field of a hash, if there is one.
 pub(crate) fn counter_fault(key: &str, field: &str, found: i64, expected: i64) -> Option<Fault> {
-    let mut batch = Batch::new();
     // An increment, so that no change in between is lost.
-    batch.increment_field(key, field, expected - found);
+    let batch = Batch::of(|batch| batch.increment_field(key, field, expected - found));
     let mend = Mend::write(batch, format!("change the field {field} to {expected}"));
     (found != expected)
         .then(|| Fault::new(key, format_args!("{field} {found}"), format_args!("{field} {expected}"), mend))
@@ -420,8 +419,7 @@ pub(crate) fn counter_fault(key: &str, field: &str, found: i64, expected: i64) -
 /// The fault of a score that is a number of something, if there is one. An absent member counts 0.
 pub(crate) fn score_fault(key: &str, member: &str, found: Option<f64>, expected: f64) -> Option<Fault> {
     let stored = found.unwrap_or(0.0);
-    let mut batch = Batch::new();
-    batch.sorted_increment(key, member, expected - stored);
+    let batch = Batch::of(|batch| batch.sorted_increment(key, member, expected - stored));
     let mend = Mend::write(batch, format!("change the score of {member} to {expected}"));
     let with = |score| format!("the member {member} with the score {score}");
     (!is_same(stored, expected)).then(|| Fault::new(key, with(stored), with(expected), mend))

@@ -140,10 +140,9 @@ impl NameIn {
             (Self::Member, _) => own(subject.member().map(|(member, _)| member)),
             (Self::Figure, SubjectItem::Scored(member, score)) if *score != 0.0 => own(Some(member)),
             (Self::Score, SubjectItem::Scored(_, score)) => vec![(None, score.to_string())],
-            (Self::Field(name), _) => fields()
-                .filter(|(field, _)| *field == name)
-                .map(|(_, value)| (Some(name), value.to_owned()))
-                .collect(),
+            (Self::Field(name), _) => {
+                subject.field(name).map(|value| (Some(name), value.to_owned())).into_iter().collect()
+            }
             (Self::Fields(others), _) => {
                 let named = fields().filter(|(field, _)| !others.contains(field));
                 named.map(|(field, _)| (Some(field), field.to_owned())).collect()
