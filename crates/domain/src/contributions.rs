@@ -9,7 +9,7 @@ use crate::accounts::reader::Perspective;
 use crate::accounts::seen::{ProfileTexts, ShownIn};
 use crate::accounts::users::User;
 use crate::articles::stories::StoredStory;
-use crate::comments::comment::{Comment, StoredComment};
+use crate::comments::comment::StoredComment;
 use crate::error::NothingToDo;
 use crate::jobs::Job;
 use crate::news::item::News;
@@ -135,8 +135,7 @@ impl Contribution {
                 if let Some(tweet) = read_announcement(site, story).await?.filter(|it| it.state().is_listed())
                 {
                     let reason = state.reason().unwrap_or(t!("its story was merged into another"));
-                    let mut removed = Tweet::clone(&tweet);
-                    removed.remove(line, Withheld::Removed(reason.into()));
+                    let removed = tweet.changed(|tweet| tweet.remove(line, Withheld::Removed(reason.into())));
                     tweets::change(batch, &tweet, &removed);
                 }
             }
@@ -154,21 +153,12 @@ impl Contribution {
         change: impl FnOnce(&mut dyn Moderated),
     ) {
         match self {
-            Self::Story(story) => {
-                let mut after = News::clone(story);
-                change(&mut after);
-                story.change(batch, site, now, after);
-            }
+            Self::Story(story) => story.change_with(batch, (site, now), |news| change(news)),
             Self::Comment(stored) => {
-                let mut after = Comment::clone(&stored.comment);
-                change(&mut after);
+                let after = stored.comment.changed(|comment| change(comment));
                 records::change(batch, &stored.comment, &after);
             }
-            Self::Tweet(tweet) => {
-                let mut after = Tweet::clone(tweet);
-                change(&mut after);
-                tweets::change(batch, tweet, &after);
-            }
+            Self::Tweet(tweet) => tweets::change(batch, tweet, &tweet.changed(|tweet| change(tweet))),
             Self::Profile(_) => {}
         }
     }
@@ -187,8 +177,7 @@ impl Contribution {
             Self::Tweet(tweet) => tweet.removed.as_deref(),
             Self::Profile(_) => None,
         };
-        let rejected = NothingToDo::RejectedUnseen;
-        removed.ok_or(Refusal::NothingToModerate(rejected))
+        removed.ok_or(Refusal::NothingToModerate(NothingToDo::RejectedUnseen))
     }
 
     /// Adds to a batch that it is as it was before its removal. The tweet that went with a story comes back with it.
@@ -220,8 +209,7 @@ impl Contribution {
             Self::Profile(user) => return Err(cannot_be_flagged(user).into()),
         };
         let Some(tweet) = tweet else { return Ok(None) };
-        let mut after = Tweet::clone(&tweet);
-        after.put_back();
+        let after = tweet.changed(Moderated::put_back);
         if !after.state().is_listed() {
             tweets::change(batch, &tweet, &after);
             return Ok(None);

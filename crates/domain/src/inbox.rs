@@ -17,13 +17,14 @@ use crate::accounts::users::User;
 use crate::accounts::visit::{COUNTED_UNREAD, Visit};
 use crate::cache::MEBIBYTE;
 use crate::comments::comment::Comment;
-use crate::comments::lists::{STORY_AUTHOR, TITLE, title_of};
+use crate::comments::lists::title_of;
 use crate::contributions::story_of_comment_in;
+use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
 use crate::values::{
     CommentAddress, MessageAddress, NewsId, StoredMessage, Timestamp, TweetId, UserId, size,
 };
-use crate::{Result, Site, fields, keys};
+use crate::{Result, Site, keys};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_keyspace::{Boxed, Fetch, read};
@@ -253,8 +254,7 @@ async fn with_subjects(visit: &mut Visit, reader: &Reader, entries: Vec<Entry>) 
     let actors = subjects.iter().filter_map(|(_, subject)| subject.actor);
     let names = UserNames::of(&visit.shared(), actors.collect());
     let around = |(_, EntrySubject { parent, story, .. }): &(Entry, EntrySubject)| {
-        let story = story.map(|story| read::hash_fields(keys::news(story), TITLE).or_absent());
-        (parent.map(|parent| Comment::at(parent).or_absent()), story)
+        (parent.map(|parent| Comment::at(parent).or_absent()), story.map(News::listed_by_id))
     };
     let around = subjects.iter().map(around).collect::<Vec<_>>();
     let (names, around) = visit.fetch((names, around)).await?;
@@ -264,7 +264,7 @@ async fn with_subjects(visit: &mut Visit, reader: &Reader, entries: Vec<Entry>) 
         match &mut event {
             InboxEvent::Comment { target, .. } if is_to_own => *target = ReplyTarget::OwnComment,
             InboxEvent::Message { title, .. } => {
-                *title = story.and_then(|story| title_of(perspective, story).0);
+                *title = title_of(perspective, story.flatten().as_ref()).0;
             }
             _ => {}
         }
@@ -315,18 +315,16 @@ impl EntrySubject {
     ) -> Boxed<'a, Option<Self>> {
         match entry {
             EntryId::Reply(address) | EntryId::Mention(address) => {
-                let key = keys::news(address.news);
                 let is_mention = matches!(entry, EntryId::Mention(_));
-                let reads = (read::hash_fields(&key, TITLE), Comment::at(address)).or_absent();
-                let found = move |(story, comment): (Vec<Option<String>>, Option<Comment>)| {
+                let reads = (News::listed_by_id(address.news), Comment::at(address)).or_absent();
+                let found = move |(story, comment): (Option<News>, Option<Comment>)| {
                     // An edit may have taken the mention away.
                     let comment = comment
                         .filter(|comment| !is_mention || names_in(comment.stored_text()).contains(&name))?;
                     Self::of(perspective.view(comment, ShownIn::List), |comment| {
-                        let author = story.get(STORY_AUTHOR).cloned().flatten();
-                        let is_own = fields::read(author.as_deref(), || key, "user_id") == Some(user);
+                        let is_own = story.as_ref().is_some_and(|story| story.user_id == user);
                         let target = if is_own { ReplyTarget::OwnStory } else { ReplyTarget::Thread };
-                        let (title, is_open) = title_of(perspective, story);
+                        let (title, is_open) = title_of(perspective, story.as_ref());
                         let text = comment.line().body().to_owned();
                         let parent = comment.parent_id.map(|comment| CommentAddress { comment, ..address });
                         let event = InboxEvent::Comment { text, title, is_open, target };

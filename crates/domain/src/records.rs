@@ -191,6 +191,15 @@ impl<R> AsRead<R> {
     }
 }
 
+impl<R: Clone> AsRead<R> {
+    /// The record after a change.
+    pub(crate) fn changed(&self, change: impl FnOnce(&mut R)) -> R {
+        let mut after = self.record.clone();
+        change(&mut after);
+        after
+    }
+}
+
 impl<R> Deref for AsRead<R> {
     type Target = R;
 

@@ -374,8 +374,7 @@ pub async fn take_back_comment_vote(
             return Decision::done_already(request, (), refusal);
         }
         let record = recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
-        let mut comment = Comment::clone(&stored.comment);
-        comment.take_back_vote(voter);
+        let comment = stored.comment.changed(|comment| comment.take_back_vote(voter));
         let mut batch = Batch::new();
         stored.comment.rewrite(&mut batch, &comment);
         standing.check(&mut batch);

@@ -41,6 +41,16 @@ impl StoredStory {
         self.article.as_ref().map(|article| article.is_listed())
     }
 
+    /// Adds to a batch that the story is changed. The batch fails if it has changed since it was read.
+    pub(crate) fn change_with(
+        &self,
+        batch: &mut Batch,
+        (site, now): (&Site, Timestamp),
+        change: impl FnOnce(&mut News),
+    ) {
+        self.change(batch, site, now, self.news.changed(change));
+    }
+
     /// Adds to a batch that the story becomes another. The batch fails if the story has changed since it was read.
     pub(crate) fn change(&self, batch: &mut Batch, site: &Site, now: Timestamp, mut after: News) {
         if !self.state().is_listed() && after.state().is_listed() {

@@ -13,8 +13,7 @@ use tidings_keyspace::Batch;
 /// Adds to a batch that a comment which waited is published: as new as one that is posted now. The batch fails if it was
 /// edited or decided meanwhile.
 pub(crate) fn write_published(batch: &mut Batch, held: &AsRead<Comment>, now: Timestamp) {
-    let mut comment = Comment::clone(held);
-    (comment.withheld, comment.ctime) = (None, now);
+    let comment = held.changed(|comment| (comment.withheld, comment.ctime) = (None, now));
     records::change(batch, held, &comment);
     hooks::write(batch, &Event::Comment(comment.address()));
 }

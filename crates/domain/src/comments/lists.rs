@@ -7,13 +7,9 @@ use crate::accounts::reader::{Collapsed, Perspective, Reader};
 use crate::accounts::seen::{Seen, ShownIn, Viewed, Visible};
 use crate::accounts::visit::Visit;
 use crate::items::{self, Item};
-use crate::news::item::{LOCKED, News};
-use crate::values::text::printable;
-use crate::values::withheld::is_deleted;
-use crate::values::{
-    CommentAddress, CommentId, ItemNumber, NewsId, PostKind, PostState, UserId, WITHHELD, Withheld,
-};
-use crate::{Result, fields, keys};
+use crate::news::item::News;
+use crate::values::{CommentAddress, CommentId, ItemNumber, NewsId, PostState, UserId};
+use crate::{Result, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};
@@ -61,31 +57,11 @@ pub struct UserComments {
     pub total: u64,
 }
 
-/// The fields of an item that decide who sees its title, and whether its thread takes comments.
-pub(crate) const TITLE: [&str; 5] = ["title", "user_id", "del", WITHHELD, LOCKED];
-
-/// Where [`TITLE`] has the author.
-pub(crate) const STORY_AUTHOR: usize = 1;
-
-/// The title of an item by its [`TITLE`], if somebody may see it: it is neither deleted nor
-/// withheld from them. And whether its thread is open then.
-pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>) -> (Option<String>, bool) {
-    let [title, author, deleted, withheld, locked] = fields::each(fields);
-    let title = shown_title(perspective, [title, author, deleted, withheld]);
-    let is_open = title.is_some() && locked.is_none();
-    (title, is_open)
-}
-
-fn shown_title(
-    perspective: Perspective<'_>,
-    [title, author, deleted, withheld]: [Option<String>; 4],
-) -> Option<String> {
-    let withheld: Option<Withheld> = withheld.map(|state| Withheld::stored(&state));
-    // A removed story's title is shown to nobody else, whether readers have seen it or not.
-    let (author, deleted) = (author?.parse().ok()?, is_deleted(deleted.is_some(), withheld.as_ref()));
-    let state =
-        PostState { kind: PostKind::Story, author, withheld: withheld.as_ref(), deleted, unseen: false };
-    title.filter(|_| perspective.sees(&state, ShownIn::Page)).map(printable)
+/// The title of an item, if it is there and somebody may see it: it is neither deleted nor withheld from them. A removed one's
+/// title is shown to nobody else, whether readers have seen it or not. And whether its thread is open then.
+pub(crate) fn title_of(perspective: Perspective<'_>, news: Option<&News>) -> (Option<String>, bool) {
+    let seen = news.filter(|news| perspective.sees(&news.state(), ShownIn::Page));
+    (seen.map(|news| news.title.clone()), seen.is_some_and(|news| news.locked.is_none()))
 }
 
 /// A user's comments, newest first. Rounds: 2.
@@ -98,17 +74,15 @@ pub async fn of_user(
 ) -> Result<UserComments> {
     visit.want_reader();
     let (addresses, total) = read_addresses(visit, user, start, count).await?;
-    let read = |address: &CommentAddress| {
-        (read::hash_fields(keys::news(address.news), TITLE), Comment::at(*address))
-    };
+    let read = |address: &CommentAddress| (News::listed_by_id(address.news), Comment::at(*address));
     let reads: Vec<_> = addresses.iter().map(read).collect();
     let read = visit.fetch(reads.or_absent()).await?;
     visit.reader().await?;
     let perspective = visit.perspective();
     let username: Arc<str> = username.into();
     let (mut comments, mut unlisted) = (Vec::with_capacity(read.len()), 0);
-    for (address, (title, comment)) in addresses.into_iter().zip(read) {
-        let (title, is_open) = title_of(perspective, title);
+    for (address, (news, comment)) in addresses.into_iter().zip(read) {
+        let (title, is_open) = title_of(perspective, news.as_ref());
         let Some(comment) = comment.filter(|comment| !comment.deleted) else { continue };
         let username = username.clone();
         let comment = UserComment { news_id: address.news, title, is_open, comment, username };

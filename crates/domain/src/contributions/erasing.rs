@@ -49,15 +49,11 @@ pub(crate) async fn erase(site: &Site, now: Moment, thing: &Thing, batch: &mut B
             if let Some(tweet) = read_announcement(site, story).await? {
                 tweets::delete(batch, &tweet);
             }
-            let mut news = News::clone(story);
-            news.erase();
-            story.change(batch, site, now.timestamp(), news);
+            story.change_with(batch, (site, now.timestamp()), News::erase);
             place.clone()
         }
         Contribution::Comment(stored) => {
-            let mut comment = Comment::clone(&stored.comment);
-            comment.erase();
-            records::change(batch, &stored.comment, &comment);
+            records::change(batch, &stored.comment, &stored.comment.changed(Comment::erase));
             format!("comment “{}”", excerpt(&stored.comment.body))
         }
         Contribution::Tweet(tweet) => {

@@ -43,7 +43,7 @@ pub struct Appeal {
 
 impl Appeal {
     /// The appeal against the decision of a line, if there is one.
-    fn against(id: ModerationId) -> impl Fetch<Value = Option<Self>> {
+    pub(super) fn against(id: ModerationId) -> impl Fetch<Value = Option<Self>> {
         read::hash(keys::appeal(id)).map(move |hash| Self::from_hash(id, &hash))
     }
 

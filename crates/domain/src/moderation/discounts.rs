@@ -141,8 +141,7 @@ impl<'a> Story<'a> {
                 continue;
             };
             let place = stored.voters(vote).iter().position(|voter| *voter == self.user.0);
-            let mut comment = Comment::clone(&stored);
-            comment.take_back_vote(self.user);
+            let comment = stored.changed(|comment| comment.take_back_vote(self.user));
             stored.rewrite(batch, &comment);
             out.comments.insert(comment.id.0, CommentVote { vote, place: place.unwrap_or(0) });
         }
@@ -167,8 +166,7 @@ impl<'a> Story<'a> {
             let Some(stored) = stored.filter(|comment| comment.vote_of(self.user).is_none()) else {
                 continue;
             };
-            let mut comment = Comment::clone(&stored);
-            comment.put_vote_back(self.user, *vote, *place);
+            let comment = stored.changed(|comment| comment.put_vote_back(self.user, *vote, *place));
             stored.rewrite(batch, &comment);
         }
     }

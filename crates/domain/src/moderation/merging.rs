@@ -35,9 +35,7 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
     let mut effect = withdraw(case, Contribution::Story(news.into()), Withheld::Merged(into)).await?;
     // Nobody has merged anything into this story meanwhile.
     effect.batch.field_absent(keys::news(id), MERGED);
-    let mut after = News::clone(&target);
-    after.merged.0.push(id);
-    target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
+    target.change_with(&mut effect.batch, (case.site, case.now.timestamp()), |news| news.merged.0.push(id));
     effect.before = Some(into.to_string());
     effect.tells(t!(
         "A moderator has merged your story “{title}” {place} into another {other}: {reason}",
@@ -60,9 +58,8 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect> {
     let title = news.title.clone();
     let mut effect = put_back(case, &Contribution::Story(news.into()), &merged_by).await?;
     if let Some(target) = case.site.store.fetch(StoredStory::by_id(into)).await? {
-        let mut after = News::clone(&target);
-        after.merged.0.retain(|other| *other != id);
-        target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
+        let split = |news: &mut News| news.merged.0.retain(|other| *other != id);
+        target.change_with(&mut effect.batch, (case.site, case.now.timestamp()), split);
     }
     effect.tells(t!(
         "Your story “{title}” {place} is no longer merged into {other}: {reason}",

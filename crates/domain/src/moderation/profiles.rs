@@ -23,8 +23,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect> {
         return Err(Refusal::NothingToModerate(NothingToDo::NoTextOfProfile).into());
     }
     if person.hash.get(REMOVED).is_some() {
-        let why = NothingToDo::EarlierTextRemoved;
-        return Err(Refusal::NothingToModerate(why).into());
+        return Err(Refusal::NothingToModerate(NothingToDo::EarlierTextRemoved).into());
     }
     for (field, kept, text) in texts {
         effect.batch.field_equals(&key, field, text);

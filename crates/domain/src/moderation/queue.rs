@@ -8,6 +8,7 @@ use crate::accounts::visit::Visit;
 use crate::comments::comment::Comment;
 use crate::contributions::{Contribution, excerpt, shortened, text_of_profile};
 use crate::flags::ThingFlags;
+use crate::moderation::appeals::Appeal;
 use crate::moderation::log::Line;
 use crate::review::QueuePlace;
 use crate::values::text_forms::{codec_of, named, record_text};
@@ -201,17 +202,11 @@ impl RowContent {
                 holder(name).or_absent().map(|id| id.map(Self::Person)).boxed()
             }
             Thing::Appeal(id) => {
-                let id = *id;
-                let reads = (read::hash(keys::appeal(id)), Line::by_id(id)).or_absent();
-                let appeal = reads.map(move |(appeal, line)| {
-                    let text = appeal.get("text").unwrap_or_default().to_owned();
-                    Some(Self::Appeal {
-                        text,
-                        by: appeal.get("user_id")?.parse().ok()?,
-                        line: line.map(Box::new),
-                    })
-                });
-                appeal.boxed()
+                let appeal = |(appeal, line): (Option<Appeal>, Option<Line>)| {
+                    let Appeal { text, user_id: by, .. } = appeal?;
+                    Some(Self::Appeal { text, by, line: line.map(Box::new) })
+                };
+                (Appeal::against(*id), Line::by_id(*id)).or_absent().map(appeal).boxed()
             }
             Thing::Message(id) => {
                 let thread = MessageThread::by_id(*id).or_absent();

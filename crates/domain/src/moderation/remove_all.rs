@@ -56,8 +56,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     let person = read_person(case, name).await?;
     let mut lines = not_undone(&person.hash);
     if lines.len() >= MAX_REMOVALS_OF_ALL {
-        let why = NothingToDo::RemovedTooOften;
-        return Err(Refusal::NothingToModerate(why).into());
+        return Err(Refusal::NothingToModerate(NothingToDo::RemovedTooOften).into());
     }
     lines.push(case.id);
     let mut effect = Effect { count: Some(0), in_progress: true, ..Effect::default() };

@@ -61,9 +61,21 @@ pub(crate) const SOURCE: &str = "source";
 /// The field of a story with the numbers of those that were merged into it.
 pub(crate) const MERGED: &str = "merged";
 
-/// The fields that decide whether and where lists have an item: all but its URL or text.
-const LISTED_FIELDS: [&str; 11] =
-    ["id", "title", "user_id", "ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD, UNSEEN, "topics"];
+/// The fields that decide whether and where lists have an item, and whether its thread is open: all but its URL or text.
+const LISTED_FIELDS: [&str; 12] = [
+    "id",
+    "title",
+    "user_id",
+    "ctime",
+    "up",
+    "down",
+    IMPORTED_VOTES,
+    DEL,
+    WITHHELD,
+    UNSEEN,
+    LOCKED,
+    "topics",
+];
 
 /// The lock of a thread: everybody reads, nobody writes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use super::listing;
 use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::news::item::Direction;
+use crate::news::item::{Direction, News};
 use crate::news::ranks::{self, RankEntry, RankWindow};
-use crate::values::{Hostname, NewsId, UserId, WITHHELD, limits};
+use crate::values::{Hostname, NewsId, UserId, limits};
 use crate::{Refusal, Result, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, Tracked, read};
 
@@ -306,12 +306,11 @@ pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>> {
             // The next number of a linear congruential generator (Knuth's MMIX).
             drawn =
                 drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
-            read::fields(keys::news(id), ["id", "del", WITHHELD]).or_absent().map(move |fields| (id, fields))
+            News::listed_by_id(id)
         })
         .collect();
     let latest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
     let (draws, latest) = visit.fetch((draws, latest)).await?;
-    let listed =
-        draws.into_iter().find_map(|(id, fields)| matches!(fields, [Some(_), None, None]).then_some(id));
-    Ok(listed.or_else(|| latest.first().and_then(|(id, _)| id.parse().ok())))
+    let listed = draws.into_iter().flatten().find(|news| news.state().is_public());
+    Ok(listed.map(|news| news.id).or_else(|| latest.first().and_then(|(id, _)| id.parse().ok())))
 }

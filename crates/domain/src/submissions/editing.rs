@@ -97,9 +97,9 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         if story.withheld.as_ref().is_some_and(Withheld::is_held) {
             review::settle(&mut batch, &Thing::Story(id));
         }
-        let mut news = News::clone(&story);
-        (news.deleted, news.topics) = (true, Topics::default());
-        story.change(&mut batch, site, now.timestamp(), news);
+        story.change_with(&mut batch, (site, now.timestamp()), |news| {
+            (news.deleted, news.topics) = (true, Topics::default());
+        });
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
     deleted.await?;
