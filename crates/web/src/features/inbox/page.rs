@@ -35,6 +35,14 @@ form! {
         /// Only older entries than this.
         pub before: Option<InboxCursor> = optional(parsed(CURSOR)), values::InboxCursor, required = false;
     }
+
+    /// Entries of the inbox to mark as read.
+    pub struct ReadInboxForm {
+        /// The entry, or `all`.
+        pub id: Marking = marked, values::EntryChoice;
+        /// With `all`: the id of the newest entry that was shown. Newer entries stay unread.
+        pub until: Option<EntryId> = optional(parsed(ENTRY)), values::EntryId, required = false;
+    }
 }
 
 /// The entries that a page of the inbox shows.
@@ -100,18 +108,6 @@ pub(super) const ENTRY: &Message = m!("it must be the id of an entry");
 
 const CURSOR: &Message = m!("it must be a cursor like 1401267618-reply:12-3");
 
-// The field `all` with the value 1 means the same as the id `all`.
-/// Entries of the inbox to mark as read.
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub struct ReadInboxForm {
-    /// The entry, or `all`.
-    #[cfg_attr(test, schema(value_type = values::EntryChoice))]
-    id: Marking,
-    /// With `all`: the id of the newest entry that was shown. Newer entries stay unread.
-    #[cfg_attr(test, schema(value_type = values::EntryId, required = false))]
-    until: Option<EntryId>,
-}
-
 impl ReadInboxForm {
     /// The entries to mark.
     pub fn marking(&self) -> Marking {
@@ -119,19 +115,18 @@ impl ReadInboxForm {
     }
 }
 
-impl FromFields for ReadInboxForm {
-    fn from_fields(fields: &Fields) -> Result<Self> {
-        let until = fields.parsed_optional("until", ENTRY)?;
-        let id = match (fields.get("id"), fields.get("all")) {
-            (Some("all"), _) | (None, Some("1")) => Marking::All,
-            (None, Some(_)) => return Err(RequestError::field("all", m!("it must be 1"))),
-            (_, _) => Marking::One(fields.parsed("id", m!("it must be the id of an entry, or all"))?),
-        };
-        if until.is_some() && id != Marking::All {
-            return Err(RequestError::field("until", m!("it goes with all, not with an entry")));
-        }
-        Ok(Self { id, until })
+/// The entry to mark as read, or all. The field `all` with the value 1 means the same as the id `all`.
+fn marked(fields: &Fields, name: &'static str) -> Result<Marking> {
+    let until: Option<EntryId> = fields.parsed_optional("until", ENTRY)?;
+    let id = match (fields.get(name), fields.get("all")) {
+        (Some("all"), _) | (None, Some("1")) => Marking::All,
+        (None, Some(_)) => return Err(RequestError::field("all", m!("it must be 1"))),
+        (_, _) => Marking::One(fields.parsed(name, m!("it must be the id of an entry, or all"))?),
+    };
+    if until.is_some() && id != Marking::All {
+        return Err(RequestError::field("until", m!("it goes with all, not with an entry")));
     }
+    Ok(id)
 }
 
 /// The part of the inbox that was asked for.
