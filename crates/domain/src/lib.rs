@@ -91,6 +91,8 @@ mod store_rules;
 pub mod keys;
 pub mod values;
 
+pub use self::accounts::users::User;
+pub use self::accounts::visit::Visit;
 pub(crate) use self::action::Decision;
 pub(crate) use self::site::Applied;
 pub use self::site::Site;

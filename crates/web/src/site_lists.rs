@@ -3,11 +3,10 @@
 //! description of the calls read this table.
 
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
-use tidings_domain::Error;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::by_votes;
 use tidings_domain::news::lists::{self, NewsPage};
 use tidings_domain::values::Age;
+use tidings_domain::{Error, Visit};
 use tidings_language::{Message, PerLanguage, m, t};
 
 /// A list of all stories. Its name is the order of the call.

@@ -8,7 +8,7 @@ use crate::limits::BRAND_CACHE_BYTES;
 use crate::settings::SiteSettings;
 use maud::{Markup, html};
 use std::sync::OnceLock;
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::Visit;
 use tidings_domain::cache::Shared;
 use tidings_domain::identity::Identity;
 use tidings_domain::values::site_settings::{ABOUT, ACCENT, CONTACT, DESCRIPTION, NAME, RULES, SiteTexts};

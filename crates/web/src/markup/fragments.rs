@@ -8,7 +8,7 @@
 
 use maud::{Markup, PreEscaped, Render};
 use memchr::memmem;
-use tidings_domain::accounts::users::User;
+use tidings_domain::User;
 
 /// The placeholders of a fragment, declared with `placeholders!`.
 pub trait Placeholder: Copy + Send + Sync + 'static {

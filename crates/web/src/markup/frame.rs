@@ -12,12 +12,12 @@ use crate::route::LoginReason;
 use crate::settings::{Settings, SiteSettings};
 use maud::{Markup, html};
 use std::cell::{Cell, OnceCell};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::{Visit, waiting_rows};
+use tidings_domain::accounts::visit::waiting_rows;
 use tidings_domain::cache::{CacheKind, Caches, Shared};
 use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::values::secrets::random_hex;
 use tidings_domain::values::{AccountRules, Rules, SiteReaders, Timestamp};
+use tidings_domain::{User, Visit};
 
 /// The id of the form that the buttons of a page's items belong to: votes, hiding, saving.
 pub const ITEMS_FORM: &str = "items";

@@ -9,8 +9,9 @@ use crate::request::local_path::add_parameter;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use strum::{EnumIter, EnumString, IntoStaticStr};
+use tidings_domain::User;
 use tidings_domain::accounts::sessions;
-use tidings_domain::accounts::users::{ApiSecret, User};
+use tidings_domain::accounts::users::ApiSecret;
 use tidings_domain::values::{NOTICE_SECONDS, Timestamp, UserId};
 use tidings_language::{n, t};
 

@@ -6,9 +6,7 @@ use crate::error::{RequestError, Result};
 use crate::request::LocalPath;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use tidings_domain::Refusal;
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::{Refusal, User, Visit};
 
 /// A page or a call that reads, for people with a role: [`Anyone`], [`Member`], [`Moderator`] or [`Administrator`].
 /// It reads nothing for anyone: the session's reads travel with those of the page. Make its frame with [`Frame::of`] after

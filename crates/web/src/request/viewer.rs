@@ -15,12 +15,10 @@ use tidings_domain::accounts::account::Owner;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
-use tidings_domain::inbox;
 use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::RequestName;
 use tidings_domain::values::rates::subscriber;
+use tidings_domain::{User, Visit, inbox};
 use tidings_language::m;
 
 /// An extension of requests for the head of a response, which are answered like GET.

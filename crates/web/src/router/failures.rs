@@ -25,8 +25,7 @@ use futures_util::FutureExt;
 use maud::Markup;
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
-use tidings_domain::accounts::visit::Visit;
-use tidings_domain::{Error, Refusal, inbox};
+use tidings_domain::{Error, Refusal, Visit, inbox};
 use tidings_language::{Message, p};
 
 /// Turns failures into pages or JSON: those of handlers, and panics. A refused form comes back.

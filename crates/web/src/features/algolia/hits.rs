@@ -8,7 +8,6 @@ use crate::limits::HIT_COMMENTS;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use tidings_domain::accounts::seen::Seen;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::merged;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
@@ -18,7 +17,7 @@ use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::numbered::lists::StoryKind;
 use tidings_domain::values::{HackerNewsRules, ItemNumber, NewsId, Timestamp};
-use tidings_domain::{Error, numbered};
+use tidings_domain::{Error, Visit, numbered};
 
 /// A story or a comment that was found.
 pub(super) enum FoundItem {

@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ops::Range;
 use tidings_domain::accounts::seen::{Seen, ShownIn};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::items::Item;
 use tidings_domain::news::item::News;
 use tidings_domain::values::{CommentAddress, CommentId, CommentOrder, ItemNumber, NewsId};
-use tidings_domain::{Error, Refusal, numbered};
+use tidings_domain::{Error, Refusal, Visit, numbered};
 
 /// The most bytes of a comment without its text.
 const COMMENT_BYTES: usize = 400;

@@ -26,14 +26,13 @@ use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::seen::{Seen, Viewed};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::posting::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::moderation::log::write_speaking;
 use tidings_domain::values::{Body, CommentAddress, CommentId, CommentOrder, Deed, NewsId, Thing};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::{Error, Refusal, Visit};
 use tidings_language::t;
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens

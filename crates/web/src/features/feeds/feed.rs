@@ -11,7 +11,7 @@ use crate::markup::{FeedFormat, FeedKind};
 use crate::settings::SiteSettings;
 use std::fmt::{self, Display};
 use std::ops::Deref;
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::Visit;
 use tidings_domain::cache::Shared;
 use tidings_domain::values::{CommentAddress, NewsId, TagOrigin, Timestamp, TweetId};
 

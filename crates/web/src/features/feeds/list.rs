@@ -14,12 +14,11 @@ use crate::settings::SiteSettings;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::reading_key::{self, ReadingKey};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topics;
 use tidings_domain::timelines::follows::{Side, people};
 use tidings_domain::values::{Topic, TopicChoice, Window};
+use tidings_domain::{User, Visit};
 use tidings_language::{m, t};
 
 /// The lists of feeds in OPML.

@@ -23,12 +23,9 @@ use std::cmp::Reverse;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
-use tidings_domain::Refusal;
 use tidings_domain::accounts::inbox::{InboxCursor, Kind, feed as inbox_feed};
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::seen::{Seen, ShownIn};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self as articles, ArticleOrder, ArticlePart};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::{lists as comment_lists, threads};
@@ -42,6 +39,7 @@ use tidings_domain::values::{
     ARTICLES_PER_PAGE, CommentAddress, CommentId, CommentOrder, Cursor, Hostname, ItemNumber, ModerationId,
     NewsId, NewsUrl, Window,
 };
+use tidings_domain::{Refusal, User, Visit};
 use tidings_language::{Message, m, t};
 
 /// The error message for an invalid parameter of a page.

@@ -13,7 +13,7 @@ use crate::markup::{Frame, Page};
 use crate::request::{Fields, LocalPath, Next};
 use axum::http::{HeaderMap, header};
 use maud::{Markup, Render, html};
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::Visit;
 use tidings_domain::administration::{self, FirstSteps};
 use tidings_domain::values::SiteMarks;
 use tidings_language::t;

@@ -14,7 +14,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tidings_domain::accounts::users::User;
+use tidings_domain::User;
 use tidings_domain::found::Finding;
 use tidings_domain::values::MAX_TITLE;
 use tidings_language::m;

@@ -5,7 +5,7 @@ use super::searching::{Job, seen};
 use crate::App;
 use crate::error::Result;
 use std::net::IpAddr;
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::Visit;
 use tidings_domain::found::Finding;
 use tidings_search::asking::Sort;
 use tidings_search::index::{Kind, View};

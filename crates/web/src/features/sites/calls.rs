@@ -15,13 +15,12 @@ use crate::server::headers::kept;
 use axum::Json;
 use axum::http::header;
 use axum::response::IntoResponse;
-use tidings_domain::Error;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::sites::{
     self, Board, CastVote, DailyVoter, DayOfVotes, History, Score, SiteLine, Span, VoterDetails, VoterVote,
 };
 use tidings_domain::values::day::written;
 use tidings_domain::values::{Day, HashPrefix, Hostname, VoterId};
+use tidings_domain::{Error, Visit};
 use tidings_language::m;
 
 answer! {

@@ -13,11 +13,10 @@ use crate::request::Fields;
 use crate::route::{SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Error;
-use tidings_domain::accounts::users::User;
 use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
 use tidings_domain::values::day::written;
 use tidings_domain::values::{Day, VoterId};
+use tidings_domain::{Error, User};
 use tidings_language::{m, t};
 
 /// The voter that was looked up.

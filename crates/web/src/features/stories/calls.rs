@@ -14,14 +14,13 @@ use crate::request::{Form, PathOf, SignedFields, SignedForm, Start, Status, answ
 use crate::site_lists::SiteList;
 use axum::Json;
 use tidings_domain::accounts::recent_votes::VotedOn;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::item::Direction;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::NewsPage;
 use tidings_domain::news::{hidden, past};
 use tidings_domain::submissions::Submitted;
 use tidings_domain::values::{NewsId, Period, Timestamp, VoteState, limits};
-use tidings_domain::votes;
+use tidings_domain::{Visit, votes};
 use tidings_language::{Message, m};
 
 answer! {

@@ -12,7 +12,7 @@ use crate::request::local_path::add_parameter;
 use crate::request::{LocalPath, Next};
 use crate::route::{LoginReason, SHORT};
 use maud::{Markup, Render, html};
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::Visit;
 use tidings_domain::news::item::News;
 use tidings_domain::news::listing::Marks;
 use tidings_domain::news::lists;

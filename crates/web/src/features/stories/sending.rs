@@ -5,8 +5,8 @@ use crate::error::{Result, TitleError};
 use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::SubmissionForm;
 use crate::features::stories::titles::{self, FetchPlace};
+use tidings_domain::User;
 use tidings_domain::accounts::actor::Actor;
-use tidings_domain::accounts::users::User;
 use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::values::{Deed, NewsId, NewsUrl, Thing, Title};
 

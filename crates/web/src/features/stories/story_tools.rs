@@ -8,14 +8,13 @@ use crate::markup::Frame;
 use crate::markup::addresses::{line_address, news_address};
 use crate::markup::fragments::written;
 use maud::{Markup, Render, html};
-use tidings_domain::Error;
 use tidings_domain::accounts::reader::Perspective;
 use tidings_domain::accounts::seen::ShownIn;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::news::item::News;
 use tidings_domain::values::Closed;
+use tidings_domain::{Error, Visit};
 use tidings_language::{n, t};
 
 /// Says what a moderator has edited of a story, and why.

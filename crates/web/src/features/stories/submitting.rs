@@ -22,14 +22,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use tidings_domain::Error;
 use tidings_domain::accounts::seen::ShownIn;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
 use tidings_domain::submissions::{Submission, Submitted, preparing};
 use tidings_domain::values::{MAX_OFFERED_TOPICS, NewsId, NewsUrl, Topic, Topics};
+use tidings_domain::{Error, Visit};
 use tidings_language::{m, t};
 
 /// The topics that the form offers.

@@ -15,13 +15,11 @@ use crate::route::{LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use tidings_domain::accounts::seen::ShownIn;
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::ThreadLines;
 use tidings_domain::comments::threads;
 use tidings_domain::news::lists;
 use tidings_domain::values::{CommentAddress, CommentOrder, NewsId, Thing};
-use tidings_domain::{Error, Refusal, votes};
+use tidings_domain::{Error, Refusal, User, Visit, votes};
 use tidings_language::{Phrase, m, t};
 
 /// The question whether to vote for a story or a comment.

@@ -13,8 +13,8 @@ use crate::request::{AtName, Fields, Form, FromFields, LocalPath, PageQuery, Pat
 use crate::route::{LoginReason, SHORT, Wing};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
+use tidings_domain::User;
 use tidings_domain::accounts::inbox::OnPage;
-use tidings_domain::accounts::users::User;
 use tidings_domain::timelines::follows::{self, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_language::{Argument, Phrase, m, n, t};

@@ -8,7 +8,7 @@ use crate::request::form::parse;
 use crate::request::{PathOf, Status, answer};
 use axum::Json;
 use serde::Serializer;
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::articles::topics;
 use tidings_domain::values::{ARTICLES_PER_PAGE, NewsId, Timestamp, Topic, TopicChoice};

@@ -12,14 +12,13 @@ use crate::markup::{Field, Frame, Notice, Page};
 use crate::route::{LONG, LoginReason, SHORT};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
-use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
-use tidings_domain::accounts::users::User;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
 use tidings_domain::values::{MAX_TOPIC_SENTENCE, Topic, TopicChoice, size};
+use tidings_domain::{Error, User};
 use tidings_keyspace::Within;
 use tidings_language::{Phrase, m, n, p, t};
 
