@@ -85,7 +85,7 @@ fn numbers_in<T: Display + Eq + Hash + Send>(
     list: String,
     things: Vec<T>,
 ) -> impl Fetch<Value = HashMap<T, ItemNumber>> {
-    // Redis refuses to look for nothing.
+    // Without any, nothing is read.
     let asked = (!things.is_empty()).then(|| read::scores(list, things.iter().map(T::to_string)));
     Fetch::map(asked, move |scores| {
         let numbered = things.into_iter().zip(scores.into_iter().flatten());

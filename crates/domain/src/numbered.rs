@@ -217,11 +217,7 @@ pub async fn numbers(
     visit: &mut Visit,
     items: impl IntoIterator<Item = Item>,
 ) -> Result<HashMap<Item, ItemNumber>> {
-    let items: Vec<Item> = items.into_iter().collect();
-    if items.is_empty() {
-        return Ok(HashMap::new());
-    }
-    visit.fetch(items::numbers_of(items).apart()).await
+    visit.fetch_if_needed(items::numbers_of(items.into_iter().collect()).apart()).await
 }
 
 /// The stories with some numbers, by the number. Rounds: 1; none without numbers.

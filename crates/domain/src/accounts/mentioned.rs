@@ -23,9 +23,6 @@ pub(crate) async fn user_named(site: &Site, name: &str) -> Result<UserId> {
 /// without names.
 pub(crate) async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>> {
     let ids = site.store.fetch(people::holders(names)).await?;
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
     let people = site.store.fetch(People::of(ids.values().copied())).await?;
     let users = names.iter().filter_map(|name| ids.get(name)).copied();
     Ok(users.filter(|user| people.get(*user).is_some()).collect())

@@ -153,9 +153,6 @@ async fn first_able(
     role: Role,
     candidates: &[UserId],
 ) -> Result<Option<Holder>> {
-    if candidates.is_empty() {
-        return Ok(None);
-    }
     let users: Vec<_> = candidates.iter().map(|id| read::hash(keys::user(*id))).collect();
     let users = site.store.fetch(users).await?;
     Ok(candidates.iter().zip(users).find_map(|(id, hash)| {

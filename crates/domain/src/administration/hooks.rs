@@ -154,9 +154,6 @@ pub async fn change(
 pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>> {
     viewer.require_admin()?;
     let hooks = of_hash(&site.store.fetch(read::hash(keys::HOOKS)).await?);
-    if hooks.is_empty() {
-        return Ok(Vec::new());
-    }
     let reads = |(id, _): (&HookId, &Hook)| {
         let results = read::sorted_range(keys::hook_results(*id), Order::Descending, 0, HOOK_RESULTS);
         (results, read::sorted_count(keys::hook_outbox(*id)))

@@ -86,10 +86,6 @@ async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike)
 /// The accounts of people who were imported before. Rounds: 1.
 async fn known<'a>(site: &Site, sources: impl Iterator<Item = &'a str>) -> Result<HashMap<String, UserId>> {
     let sources: Vec<&str> = sources.collect();
-    // Redis refuses to look for nothing.
-    if sources.is_empty() {
-        return Ok(HashMap::new());
-    }
     let ids = site.store.fetch(read::hash_fields(keys::IMPORTED_ACCOUNTS, sources.iter().copied())).await?;
     let id = |(source, id): (&&str, Option<String>)| {
         let id = fields::read(id.as_deref(), || keys::IMPORTED_ACCOUNTS.to_owned(), source)?;
@@ -247,9 +243,6 @@ pub(super) async fn write_profiles(
     archive: &Archive,
     people: &[(UserId, &ArchivedPerson)],
 ) -> Result<u64> {
-    if people.is_empty() {
-        return Ok(0);
-    }
     const FIELDS: [&str; 3] = [SOURCE, "password", "about"];
     let stored = people.iter().map(|(id, _)| read::hash_fields(keys::user(*id), FIELDS)).collect::<Vec<_>>();
     let stored = site.store.fetch(stored).await?;

@@ -201,9 +201,6 @@ async fn put_back(site: &Site, batch: &mut Batch, entries: &str) -> Result<()> {
 /// The people among these whose accounts are still there. Rounds: 1, none without people.
 async fn present(site: &Site, users: impl Iterator<Item = UserId>) -> Result<Vec<UserId>> {
     let users: Vec<UserId> = users.collect();
-    if users.is_empty() {
-        return Ok(users);
-    }
     let accounts = users.iter().map(|user| read::fields(keys::user(*user), ["id", DEACTIVATED]));
     let accounts = site.store.fetch(accounts.collect::<Vec<_>>()).await?;
     let present = users.into_iter().zip(accounts).filter(|(_, account)| matches!(account, [Some(_), None]));

@@ -78,7 +78,7 @@ pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRu
 }
 
 /// The posts that a rule would have caught.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DryRun {
     /// How many posts.
     pub count: u64,
@@ -132,9 +132,6 @@ pub async fn dry_run(
     };
     let finished = run.stories().await? && run.tweets().await?;
     let Run { count, first, .. } = run;
-    if first.is_empty() {
-        return Ok(DryRun { finished, ..DryRun::default() });
-    }
     let people = site.store.fetch(People::of(first.iter().map(|candidate| candidate.author))).await?;
     let matched = |MatchedPost { thing, texts: [words, _], author, .. }: MatchedPost| {
         let author = people.get(author).map(|names| names.username.clone());

@@ -145,9 +145,6 @@ async fn authors_of(site: &Site, lines: &[Line], about: &TracesOf) -> Result<Has
 
 /// Adds to a batch that the texts of appeals against some lines are gone. Rounds: 1, none without lines.
 async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Result<()> {
-    if lines.is_empty() {
-        return Ok(());
-    }
     let texts: Vec<_> = lines.iter().map(|line| read::field(keys::appeal(line.id), "text")).collect();
     for (line, text) in lines.iter().zip(site.store.fetch(texts).await?) {
         if text.is_some() {

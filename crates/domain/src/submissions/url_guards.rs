@@ -126,9 +126,6 @@ pub(crate) async fn move_to(
 /// Those of the keys that are present, with the item that each holds. Rounds: 1, none without
 /// keys.
 async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>> {
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
     let found = site.store.fetch(keys.iter().map(read::string).collect::<Vec<_>>()).await?;
     Ok(keys.iter().zip(found).filter_map(|(key, holder)| Some((key.clone(), holder?))).collect())
 }
