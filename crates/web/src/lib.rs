@@ -16,6 +16,7 @@ pub mod server;
 pub mod settings;
 pub mod site_lists;
 
+pub use error::{RequestError, Result};
 pub use features::moderation::acting::mail_decision;
 pub use serve::serve;
 pub use server::listening::Listening;

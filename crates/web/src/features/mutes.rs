@@ -6,8 +6,6 @@ use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_l
 use crate::markup::fields::select;
 use crate::markup::parts::{age, small_form};
 use crate::markup::{Field, Frame, Member, Notice, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, parsed};
 use crate::request::{Fields, Next, answer};
 use crate::route::SHORT;
@@ -35,8 +33,7 @@ pub enum MuteTarget {
 
 form! {
     /// Something to mute or unmute.
-    #[cfg_attr(test, schema(as = Mute))]
-    pub struct MuteForm {
+    pub struct MuteForm as Mute {
         /// The kind of thing.
         pub what: MuteKind = parsed(KIND), values::MuteKind;
         /// A username, the name of a site (which covers its subdomains), a topic, or a word or
@@ -45,8 +42,7 @@ form! {
     }
 
     /// Somebody to block or unblock.
-    #[cfg_attr(test, schema(as = Block))]
-    pub struct BlockForm {
+    pub struct BlockForm as Block {
         // Imported accounts may have names that are not valid for new accounts.
         /// The username. Case does not matter.
         pub username: String = username, values::Username;

@@ -39,13 +39,13 @@ impl<'a> Field<'a> {
     }
 
     /// Adds a line below it that says what may be typed.
-    pub fn hint(mut self, hint: Markup) -> Self {
-        self.hint = Some(hint);
+    pub fn hint(mut self, hint: impl Render) -> Self {
+        self.hint = Some(hint.render());
         self
     }
 
     /// As [`Field::hint`], for the rule that errors of this field are about: only one of both is shown.
-    pub fn rule(self, hint: Markup) -> Self {
+    pub fn rule(self, hint: impl Render) -> Self {
         Self { is_rule: true, ..self.hint(hint) }
     }
 

@@ -1,7 +1,5 @@
 //! The responses of calls: that they are done, or why they failed.
 
-#[cfg(test)]
-use crate::request::description::values;
 use serde::Serialize;
 use tidings_domain::values::VoteState;
 
@@ -14,6 +12,10 @@ pub const JSON: &str = "application/json";
 macro_rules! answer {
     ($($(#[$about:meta])* $vis:vis struct $name:ident $(<$life:lifetime>)? $(as $schema:ident)?
         $(from ($source:ident: $from:ty))? { $($members:tt)* })+) => {
+        #[cfg(test)]
+        #[allow(unused_imports)]
+        use $crate::request::description::schemas::*;
+
         $($crate::request::answers::answer! {
             @members
             { $(#[$about])* $(#[cfg_attr(test, schema(as = $schema))])? $vis struct $name $(<$life>)? } { $name $($source $from)? } [] []

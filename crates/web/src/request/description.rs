@@ -6,7 +6,7 @@ pub mod tests;
 #[cfg(not(test))]
 pub use undescribed::Described;
 #[cfg(test)]
-pub use {tests::values, utoipa::ToSchema as Described};
+pub use {tests::schemas, tests::values, utoipa::ToSchema as Described};
 
 /// In the program nothing of a type is described.
 #[cfg(not(test))]

@@ -57,14 +57,20 @@ pub trait FromFields: Sized {
 }
 
 /// Declares forms, or queries, with all that is to be known of each field: its name, its type, what reads it, and its
-/// schema in the OpenAPI document. The fields are read in their order. A method that is named behind the type checks them
-/// together.
+/// schema in the OpenAPI document, which is one of `values` or the type itself. The fields are read in their order. A method
+/// that is named behind the type checks them together.
 macro_rules! form {
-    ($($(#[$about:meta])* pub struct $form:ident $(, $check:ident)? {
+    ($($(#[$about:meta])* pub struct $form:ident $(as $name:ident)? $(, $check:ident)? {
         $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
-    })+) => {$(
+    })+) => {
+        #[cfg(test)]
+        #[allow(unused_imports)]
+        use $crate::request::description::schemas::*;
+
+    $(
         #[cfg_attr(test, derive(utoipa::IntoParams, utoipa::ToSchema))]
         #[cfg_attr(test, into_params(parameter_in = Query))]
+        $(#[cfg_attr(test, schema(as = $name))])?
         $(#[$about])*
         pub struct $form {
             $(
@@ -82,7 +88,8 @@ macro_rules! form {
                 Ok(form)
             }
         }
-    )+};
+    )+
+    };
 }
 
 pub(crate) use form;

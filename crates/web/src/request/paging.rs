@@ -3,8 +3,6 @@
 use super::form::{Fields, form};
 use crate::error::{RequestError, Result};
 use crate::limits::TIMELINE_ENTRIES;
-#[cfg(test)]
-use crate::request::description::values;
 use tidings_domain::values::{Cursor, MAX_PAGE, Window};
 use tidings_language::{Message, m};
 

@@ -2,11 +2,10 @@
 //! that link sent again.
 
 use super::mails::mail_link_again;
-use crate::App;
-use crate::error::Result;
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::{Frame, Notice};
 use crate::request::{LocalPath, PathOf, SignedFields};
+use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};

@@ -1,14 +1,12 @@
 //! Deactivating an account.
 
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::sessions::connection::proof;
 use crate::features::sessions::second_factors::whose_password;
 use crate::markup::addresses::{ACCOUNT_SETTINGS, LEAVE};
 use crate::markup::fields::choice;
 use crate::markup::{Field, Frame, Member, Page};
-use crate::request::SignedFields;
-use crate::request::cookies;
+use crate::request::{SignedFields, cookies};
+use crate::{App, RequestError, Result};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use tidings_domain::deactivation::{self, Writings};

@@ -2,17 +2,15 @@
 //! sign-up page, or asks whoever is logged in.
 
 use super::form::welcome_token;
-use crate::App;
-use crate::error::Result;
 use crate::markup::Frame;
 use crate::markup::addresses::login_to;
 use crate::request::{LocalPath, SignedFields};
+use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::Refusal;
 use tidings_domain::accounts::first_administrator;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::WelcomeToken;
+use tidings_domain::{Refusal, Visit};
 use tidings_language::t;
 
 /// The page of the link.

@@ -2,8 +2,6 @@
 
 use crate::error::{RequestError, Result};
 use crate::request::Fields;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{checked, filled, form, optional, text, unless_blank, valid};
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::{
@@ -100,8 +98,7 @@ form! {
     }
 
     /// The session to end.
-    #[cfg_attr(test, schema(as = EndedSession))]
-    pub struct EndedSessionForm {
+    pub struct EndedSessionForm as EndedSession {
         /// The id of a session, or `others` for all but the one that the request comes from.
         pub session: String = text, values::SessionChoice;
     }

@@ -9,16 +9,13 @@ use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address};
 use crate::markup::parts::age;
 use crate::markup::{Field, Frame, Member, Notice, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{SignedFields, answer};
 use crate::route::SHORT;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::invitations::{self, OpenInvitation, OwnInvitations};
-use tidings_domain::accounts::users::User;
 use tidings_domain::values::{INVITATION_SECONDS, InvitationCode};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::{Error, Refusal, User};
 use tidings_language::spans::{span, wait};
 use tidings_language::{m, n, t};
 
@@ -59,8 +56,7 @@ fn shown(frame: &Frame<'_>, own: &OwnInvitations, has_mail: bool) -> Markup {
 fn form(frame: &Frame<'_>, left: Option<u64>, has_mail: bool) -> Markup {
     let email = Field::new("email", t!("E-mail address"));
     let email = email.with("inputmode", "email").with("autocomplete", "off").exact();
-    let email =
-        email.hint(html! { (t!("Optional. We mail the link there. Without one, send it yourself.")) });
+    let email = email.hint(t!("Optional. We mail the link there. Without one, send it yourself."));
     html! {
         form.form.narrow method="post" action=(PAGE) {
             (frame.signed_fields())

@@ -2,12 +2,11 @@
 
 use super::form::ResetRequest;
 use super::settings::new_password_field;
-use crate::App;
-use crate::error::Result;
 use crate::features::guide::about::contact_link;
 use crate::markup::{Field, Frame, Page};
 use crate::request::viewer::ClientAddress;
 use crate::request::{DONE, DoneResponse, Fields, Form, LocalPath, PathOf};
+use crate::{App, Result};
 use axum::Json;
 use maud::{Markup, html};
 use std::net::IpAddr;

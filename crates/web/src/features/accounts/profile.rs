@@ -1,8 +1,6 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
 use super::settings::{profile_editor, save_profile, with_session};
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::comments::writing::comments_with_news;
 use crate::features::moderation::flagging::flag_address;
 use crate::features::moderation::person_tools::PersonFile;
@@ -22,15 +20,16 @@ use crate::markup::{Frame, Notice, Page, PageHead};
 use crate::request::paging::PageQuery;
 use crate::request::path::AtName;
 use crate::request::{Fields, LocalPath, PathOf, SignedFields};
+use crate::{App, RequestError, Result};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+use tidings_domain::Visit;
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Perspective, Reader};
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self as comment_lists, UserComments};
 use tidings_domain::news::lists::{self as news_lists, NewsPage};
 use tidings_domain::timelines::follows::Person;
@@ -350,32 +349,24 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
 }
 
 /// GET /user/:name?show=V&before=C: the address of earlier versions, with the form of that time for the owner.
-pub async fn profile(
-    PathOf(name): PathOf<String>,
-    Page { app, visit, here, .. }: Page,
-    fields: Fields,
-) -> Result<Markup> {
-    show(&app, visit, &here, &name, &fields).await
+pub async fn profile(PathOf(name): PathOf<String>, page: Page, fields: Fields) -> Result<Markup> {
+    show(&page.app, page.visit, &page.here, &name, &fields).await
 }
 
 /// GET /@:name?show=V&before=C. Without timelines, it leads to the other address.
-pub async fn at(
-    PathOf(AtName(name)): PathOf<AtName>,
-    Page { app, visit, here, .. }: Page,
-    fields: Fields,
-) -> Result<Response> {
-    if !app.site.rules.features.timelines {
+pub async fn at(PathOf(AtName(name)): PathOf<AtName>, page: Page, fields: Fields) -> Result<Response> {
+    if !page.app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
-    Ok(show(&app, visit, &here, &name, &fields).await?.into_response())
+    Ok(show(&page.app, page.visit, &page.here, &name, &fields).await?.into_response())
 }
 
 /// Shows the view that is asked for, or else the first with anything. Rounds: those of the profile, and those of the list.
-async fn show(app: &App, visit: Visit, here: &LocalPath, name: &str, fields: &Fields) -> Result<Markup> {
+async fn show(app: &App, mut visit: Visit, here: &LocalPath, name: &str, fields: &Fields) -> Result<Markup> {
     let query: PageQuery = fields.read()?;
     let asked: Option<View> =
         fields.parsed_optional("show", m!("it must be stories, comments, posts or about"))?;
-    let mut visit = visit.showing_hidden(here.shows_hidden());
+    visit.asks_for_hidden = here.shows_hidden();
     let profile = profiles::profile(&mut visit, name).await?;
     let has_posts = app.site.rules.features.timelines;
     let exists = |view: &View| has_posts || *view != View::Posts;

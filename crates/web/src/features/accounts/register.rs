@@ -9,14 +9,12 @@ use crate::features::sessions::connection::provider_name;
 use crate::features::sessions::login::{WantedPage, credentials_page, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::{Field, Frame, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::viewer::IsLocal;
 use crate::request::{Fields, Form, LocalPath, ShownAgain, answer};
 use crate::route::LoginReason;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
@@ -166,14 +164,15 @@ impl RegisterPage<'_> {
     fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
         let proposed = self.person.map_or("", |person| &person.username);
         let username = Field::new("username", t!("Username")).value(proposed);
-        let username = username.with("autocomplete", "username").required().exact().rule(html! {
-            (t!("{least} to {most} letters (a-z), digits, _ and -. Start with a letter.",
-                least = USERNAME_MIN, most = USERNAME_MAX))
-        });
+        let username = username.with("autocomplete", "username").required().exact().rule(t!(
+            "{least} to {most} letters (a-z), digits, _ and -. Start with a letter.",
+            least = USERNAME_MIN,
+            most = USERNAME_MAX
+        ));
         let password = Field::new("password", t!("Password")).with("autocomplete", "new-password").required();
         let least = if self.facts.is_administrator { STAFF_PASSWORD_MIN } else { PASSWORD_MIN };
-        let password = password
-            .rule(html! { (n!(least, "At least {count} character.", "At least {count} characters.")) });
+        let password =
+            password.rule(n!(least, "At least {count} character.", "At least {count} characters."));
         let is_invited = self.facts.inviter.is_some();
         let applies = mode == SignupMode::Apply && !is_invited;
         let confirms = frame.rules.accounts.confirm_email && !self.facts.is_administrator;
@@ -223,7 +222,7 @@ impl RegisterPage<'_> {
             SignupMode::Apply => t!("Only if a member has invited you."),
             SignupMode::Open | SignupMode::Closed => t!("Optional. You don’t need an invitation to sign up."),
         };
-        let mut field = Field::new("invitation", t!("Invitation")).value(typed).hint(hint.render()).exact();
+        let mut field = Field::new("invitation", t!("Invitation")).value(typed).hint(hint).exact();
         field = field.with("autocomplete", "off");
         if mode == SignupMode::Invite {
             field = field.required();
@@ -247,7 +246,7 @@ fn email_field(is_required: bool, applies: bool) -> Markup {
     } else {
         t!("Optional. To reset your password; never shown.")
     };
-    let field = Field::new("email", t!("E-mail address")).hint(hint.render());
+    let field = Field::new("email", t!("E-mail address")).hint(hint);
     let field = field.with("inputmode", "email").with("autocomplete", "email").exact();
     if is_required { field.required().input() } else { field.input() }
 }

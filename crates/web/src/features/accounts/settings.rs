@@ -3,8 +3,6 @@
 
 use super::confirm_email::{reminder, state_of_mail};
 use super::form::{profile_change, whole_profile_change};
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::sessions::connection::{proof, provider_name};
 use crate::features::sessions::second_factors::whose_password;
 use crate::markup::addresses::{
@@ -14,15 +12,15 @@ use crate::markup::addresses::{
 use crate::markup::fields::select;
 use crate::markup::parts::tab;
 use crate::markup::{Field, Frame, Member, Notice, Page};
-use crate::request::cookies;
-use crate::request::{DONE, LocalPath, SignedFields};
+use crate::request::{DONE, LocalPath, SignedFields, cookies};
+use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
+use tidings_domain::User;
 use tidings_domain::accounts::account::{self, ProfileChange};
 use tidings_domain::accounts::session_store::Session;
-use tidings_domain::accounts::users::User;
 use tidings_domain::values::{
     Choice, CommentOrder, Digest, MAX_FULL_NAME, PASSWORD_MIN, Preferences, STAFF_PASSWORD_MIN, Shortcuts,
     TextSize, Theme,
@@ -59,7 +57,7 @@ pub fn email_request(frame: &Frame<'_>) -> Markup {
                 form.form.narrow method="post" action=(MAIL_SETTINGS) {
                     (frame.signed_fields())
                     input type="hidden" name="next" value="/welcome";
-                    (Field::new("email", t!("E-mail address")).hint(html! { (t!("To reset your password; never shown.")) }).with("inputmode", "email")
+                    (Field::new("email", t!("E-mail address")).hint(t!("To reset your password; never shown.")).with("inputmode", "email")
                         .with("autocomplete", "email").required().exact().input())
                     (current_password_field(frame, ""))
                     button.button { (t!("Add the address")) }
@@ -82,7 +80,7 @@ pub(super) fn email_field(frame: &Frame<'_>, email: &str) -> Markup {
     } else {
         t!("Never shown. Used to send you mail.")
     };
-    let email = Field::new("email", t!("E-mail address")).value(email).hint(hint.render());
+    let email = Field::new("email", t!("E-mail address")).value(email).hint(hint);
     email.with("inputmode", "email").with("autocomplete", "email").exact().input()
 }
 
@@ -104,7 +102,7 @@ pub(super) fn new_password_field(hint: &str) -> Field<'static> {
 pub(super) fn current_password_field(frame: &Frame<'_>, hint: &str) -> Markup {
     let field =
         Field::new("current_password", t!("Current password")).with("autocomplete", "current-password");
-    proof(frame, if hint.is_empty() { field.required() } else { field.hint(html! { (hint) }) })
+    proof(frame, if hint.is_empty() { field.required() } else { field.hint(hint) })
 }
 
 /// A response that sets the cookie of a new session, if there is one.

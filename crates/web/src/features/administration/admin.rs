@@ -7,25 +7,22 @@ mod figures;
 use super::admin::attention::{Facts, attention};
 use super::admin::figures::{Row, Unit, charts};
 use super::changes::VERSION;
-use crate::App;
-use crate::error::Result;
 use crate::features::action::begin_long;
 use crate::limits::ADMIN_STORIES;
-use crate::markup::dates;
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
-use crate::markup::{Administrator, Frame, Notice, Page};
+use crate::markup::{Administrator, Frame, Notice, Page, dates};
 use crate::request::{Fields, SignedForm};
 use crate::server::figures as app_figures;
+use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::Error;
-use tidings_domain::accounts::users::User;
 use tidings_domain::administration::{self, Queues};
 use tidings_domain::cache::CacheStatus;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
 use tidings_domain::values::Economy;
+use tidings_domain::{Error, User};
 use tidings_language::numbers::decimal;
 use tidings_language::{Message, m, n, p, spans, t};
 
@@ -249,28 +246,25 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
 }
 
 /// GET /admin: tab.
-pub async fn admin(
-    Page { app, mut visit, user, here }: Page<Administrator>,
-    fields: Fields,
-) -> Result<Markup> {
-    app_figures::note(&app);
-    let counts = statistics::counts(&mut visit).await?;
-    let waiting = administration::waiting(&mut visit).await?;
-    let chronicle = statistics::chronicle(&mut visit).await?;
-    let queues = Queues::read(&app.site, &app.site.store).await?;
-    let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
-    let caches = app.site.caches.status();
+pub async fn admin(mut page: Page<Administrator>, fields: Fields) -> Result<Markup> {
+    app_figures::note(&page.app);
+    let counts = statistics::counts(&mut page.visit).await?;
+    let waiting = administration::waiting(&mut page.visit).await?;
+    let chronicle = statistics::chronicle(&mut page.visit).await?;
+    let queues = Queues::read(&page.app.site, &page.app.site.store).await?;
+    let top = lists::top(&mut page.visit, 0, ADMIN_STORIES).await?.lines;
+    let caches = page.app.site.caches.status();
     let errors = chronicle.last_day().answered.errors;
-    let facts = Facts::of(&app, &user, (waiting, queues), errors).await;
-    let page = AdminPage {
+    let facts = Facts::of(&page.app, &page.user, (waiting, queues), errors).await;
+    let admin_page = AdminPage {
         facts,
         chronicle: &chronicle,
         counts,
-        uptime_seconds: app.traffic.uptime().as_secs(),
-        requests_per_second: app.traffic.requests_per_second(),
-        p99_milliseconds: u64::try_from(app.traffic.p99().as_millis()).unwrap_or(u64::MAX),
+        uptime_seconds: page.app.traffic.uptime().as_secs(),
+        requests_per_second: page.app.traffic.requests_per_second(),
+        p99_milliseconds: u64::try_from(page.app.traffic.p99().as_millis()).unwrap_or(u64::MAX),
         caches: &caches,
-        search: search_state(&app),
+        search: search_state(&page.app),
         top: &top,
         tab: match fields.text("tab") {
             "month" => Tab::Month,
@@ -278,7 +272,7 @@ pub async fn admin(
             _ => Tab::Today,
         },
     };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(admin_page.render(&page.frame().await?))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.

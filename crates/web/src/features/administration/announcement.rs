@@ -6,8 +6,6 @@ use crate::features::moderation::acting::ModeratedResponse;
 use crate::features::moderation::form::{hours, time};
 use crate::markup::parts::OUTSIDE;
 use crate::markup::{Administrator, Field, Frame, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, optional, parsed, text_or_empty};
 use crate::request::{Fields, answer};
 use crate::route::{LONG, SHORT};
@@ -27,8 +25,7 @@ const PAGE: &str = "/admin/site#announcement";
 
 form! {
     /// The announcement and the pinned stories. Without a text there is no line; without stories none are pinned.
-    #[cfg_attr(test, schema(as = Announcement))]
-    pub struct AnnouncementForm, check {
+    pub struct AnnouncementForm as Announcement, check {
         /// The line above every page; empty for none.
         pub text: String = text_or_empty, values::AnnouncementText, required = false;
         /// Where the line leads: a full address, or a page of this site such as `/about`; may be empty.
@@ -165,18 +162,16 @@ pub fn section(frame: &Frame<'_>) -> Markup {
     let pinned_hours =
         if current.pinned.is_empty() { USUAL_PINNED_HOURS } else { current.pinned_hours }.to_string();
     let text = Field::new("text", t!("Announcement")).value(&current.text).with("maxlength", &most);
-    let text =
-        text.hint(html! { (t!("One line above every page. Members can dismiss it. Leave empty for none.")) });
+    let text = text.hint(t!("One line above every page. Members can dismiss it. Leave empty for none."));
     let url = Field::new("url", t!("noun" => "Link")).value(&current.url).exact();
-    let url = url.hint(html! { (t!("Optional: a full address, or a page of this site, such as /news/7.")) });
+    let url = url.hint(t!("Optional: a full address, or a page of this site, such as /news/7."));
     let end = Field::new("hours", t!("Hours")).value(&hours).with("inputmode", "numeric");
-    let end = end.hint(html! { (t!("Hours to show it. 0: until removed.")) });
+    let end = end.hint(t!("Hours to show it. 0: until removed."));
     let stories = Field::new("pinned", t!("Pinned stories")).value(&pinned).exact();
-    let stories =
-        stories.hint(html! { (t!("The numbers of up to two stories, for the top of the front page.")) });
+    let stories = stories.hint(t!("The numbers of up to two stories, for the top of the front page."));
     let pinned_end =
         Field::new("pinned_hours", t!("Hours")).value(&pinned_hours).with("inputmode", "numeric");
-    let pinned_end = pinned_end.hint(html! { (t!("Hours to keep them pinned. 0: until removed.")) });
+    let pinned_end = pinned_end.hint(t!("Hours to keep them pinned. 0: until removed."));
     html! {
         h2 #announcement { (t!("Announcement")) }
         p {

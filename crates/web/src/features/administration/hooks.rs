@@ -3,18 +3,15 @@
 mod messages;
 pub mod sending;
 
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::form::switch;
 use crate::markup::parts::age;
 use crate::markup::{Frame, Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{filled, form, optional, parsed, valid};
 use crate::request::{Fields, answer};
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
+use crate::{App, RequestError, Result};
 use axum::Json;
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -34,8 +31,7 @@ const ADDRESS: &str = "/admin/hooks";
 
 form! {
     /// A webhook to add; with a number, one to change, to remove or to test.
-    #[cfg_attr(test, schema(as = HookChange))]
-    pub struct HookForm, check {
+    pub struct HookForm as HookChange, check {
         /// The number of the webhook to change, to remove or to test; missing to add one.
         pub hook_id: Option<HookId> = optional(parsed(m!("it must be the number of a webhook"))), values::Id, required = false;
         /// Where messages are sent: an http or https address with any port, on the public internet. Required to add one.

@@ -18,8 +18,6 @@ use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::header;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::users::User;
-use tidings_domain::administration;
 use tidings_domain::identity::{self, Identity};
 use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::site_settings::{
@@ -29,6 +27,7 @@ use tidings_domain::values::{
     Colour, FooterLink, IdentityError, Logo, LogoError, MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS,
     MAX_SITE_TEXT, Rules,
 };
+use tidings_domain::{User, administration};
 use tidings_language::{Phrase, p, t};
 
 /// The names of the fields for the links in the footer: label and address of each.

@@ -9,8 +9,6 @@ use crate::error::{RequestError, Result};
 use crate::features::hacker_news::text::plain_html;
 use crate::features::search::searching::{Given, MOST_EXACT, find_given};
 use crate::limits::{API_LIST_BYTES, HIT_PAGES_AT_ONCE, HITS_AT_ONCE, PAGE_ROWS};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{ClientAddress, Form, JSON, PathOf, answer};
 use axum::extract::RawQuery;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};

@@ -3,32 +3,29 @@
 use super::form::PreviewForm;
 use super::thread_part::sort_field;
 use super::writing::post_or_edit;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::limits::API_COMMENTS;
 use crate::markup::Page;
 use crate::markup::markdown::formatted;
 use crate::markup::parts::DELETED_USER;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{Fields, Form, FromFields, PathOf, SignedFields, Status, answer, paging};
+use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::ops::Range;
-use tidings_domain::Error;
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::posting::{CommentChange, Posted};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
-use tidings_domain::news::item::{Direction, News};
+use tidings_domain::news::item::Direction;
 use tidings_domain::values::{
     Body, CommentAddress, CommentId, CommentOrder, MAX_API_COMMENTS, NewsId, Timestamp, UserId, Withheld,
     size,
 };
+use tidings_domain::{Error, News};
 use tidings_language::{Message, m};
 
 answer! {

@@ -12,10 +12,9 @@ use crate::markup::withheld::{Kind, insider_words, show_link, stand_in};
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::seen::{Seen, Viewed};
-use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
-use tidings_domain::news::item::News;
 use tidings_domain::values::{CommentAddress, CommentId, NewsId, Thing};
+use tidings_domain::{Comment, News};
 use tidings_language::t;
 
 placeholders! {

@@ -3,8 +3,6 @@
 use crate::error::{RequestError, Result};
 use crate::features::stories::form::{STORY, vote_choice};
 use crate::request::Fields;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, id_or_none, parsed, text};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{CommentAddress, CommentId, NewsId};

@@ -4,8 +4,6 @@ use super::comment_item::{CommentContext, comment_item};
 use super::form::CommentForm;
 use super::thread::{thread_link, title_link};
 use super::thread_part::address_of_posted;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::PAGE_ROWS;
@@ -20,6 +18,7 @@ use crate::markup::withheld::{Kind, unlisted_note};
 use crate::markup::{FeedKind, Field, Frame, Member, Page, PageHead};
 use crate::request::form::id_or_none;
 use crate::request::{Fields, LocalPath, PathOf, ShownAgain, SignedFields, Start};
+use crate::{App, RequestError, Result};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -244,12 +243,9 @@ pub async fn reply(
 }
 
 /// GET /editcomment/:news/:comment.
-pub async fn edit(
-    PathOf((news, id)): PathOf<(NewsId, CommentId)>,
-    Page { app, mut visit, here, .. }: Page<Member>,
-) -> Result<Markup> {
-    let thread = thread_with(&mut visit, news, Some(id)).await?;
-    edit_page(&Frame::of(&app, &mut visit, &here).await?, &thread, id, false)
+pub async fn edit(PathOf((news, id)): PathOf<(NewsId, CommentId)>, mut page: Page<Member>) -> Result<Markup> {
+    let thread = thread_with(&mut page.visit, news, Some(id)).await?;
+    edit_page(&page.frame().await?, &thread, id, false)
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to

@@ -8,10 +8,9 @@ use crate::settings::SiteSettings;
 use std::sync::Arc;
 use tidings_domain::accounts::confirmation;
 use tidings_domain::accounts::outbox::{self, ClaimedMail, MailOutcome, MailSubject, MailTurn, WaitingMail};
-use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{self, Candidates, last_due};
 use tidings_domain::queue::{Fate, SendingTurn};
-use tidings_domain::{Error, inbox};
+use tidings_domain::{Error, User, inbox};
 
 /// Sends some of the mails that are due, one after the other, unless another server does. Returns how many were due.
 /// Rounds: 1, and those of the mails.

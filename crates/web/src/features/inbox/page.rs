@@ -1,26 +1,23 @@
 //! The inbox: its page and its calls, its feed's address, and the buttons that subscribe to a thread.
 
 use super::rows::{Row, row};
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, INBOX_ENTRIES};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::parts::{fitting, more_link, tab};
 use crate::markup::{Frame, Member, Page, PageHead};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, optional, parse, parsed};
 use crate::request::local_path::add_parameter;
 use crate::request::paging::count;
 use crate::request::{Fields, Form, FromFields, Next, SignedFields, answer};
 use crate::route::SHORT;
+use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::User;
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Marking, OnPage, feed, undo_marking};
-use tidings_domain::accounts::users::User;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage, InboxWindow};
 use tidings_domain::news::subscriptions;
 use tidings_domain::values::size;
@@ -281,26 +278,23 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 }
 
 /// GET /inbox?kind=K&before=B.
-pub async fn show(
-    Page { app, mut visit, user, here }: Page<Member>,
-    Form(query): Form<InboxPageQuery>,
-) -> Result<Markup> {
+pub async fn show(mut page: Page<Member>, Form(query): Form<InboxPageQuery>) -> Result<Markup> {
     let kind = match query.filter {
         Filter::Kind(kind) => Some(kind),
         Filter::All | Filter::Unread => None,
     };
     let unread = query.filter == Filter::Unread;
     let window = InboxWindow { before: query.before, kind, unread, count: INBOX_ENTRIES };
-    let page = inbox::page(&mut visit, user.id, &window).await?;
+    let part = inbox::page(&mut page.visit, page.user.id, &window).await?;
     if query.filter == Filter::Kind(Kind::Moderation) {
         // This page shows the messages whole.
         let message_of = |entry: &InboxEntry| match entry.place.id {
             EntryId::Moderation(number) => Some(OnPage::Message(number)),
             _ => None,
         };
-        visit.note_seen(|_| page.entries.iter().filter_map(message_of)).await?;
+        page.visit.note_seen(|_| part.entries.iter().filter_map(message_of)).await?;
     }
-    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, (&page, &query)))
+    Ok(shown(&Frame::of(&page.app, &mut page.visit, &page.here).await?, &page.user, (&part, &query)))
 }
 
 /// POST /inbox/undo: until, next, apisecret. Entries that were marked as read together are unread again.

@@ -1,10 +1,9 @@
 //! Switching mails off with the address that they carry, without a session.
 
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::markup::Frame;
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::request::{LocalPath, PathOf};
+use crate::{App, RequestError, Result};
 use maud::{Markup, html};
 use tidings_domain::accounts::outbox::MailKind;
 use tidings_domain::accounts::unsubscribing::{self, Subscriber};

@@ -4,25 +4,22 @@
 use super::form::{ModerationForm, UndoForm};
 use super::messages;
 use super::review::QueueItem;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::accounts::mails;
 use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
 use crate::markup::moderation_tools::DONE;
 use crate::request::answers::ErrorStatus;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::local_path::add_parameter;
 use crate::request::{Next, SignedFields, SignedForm, answer};
 use crate::route::LONG;
+use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::{Error, Refusal, User};
 use tidings_language::m;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or

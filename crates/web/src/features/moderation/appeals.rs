@@ -2,8 +2,6 @@
 
 use super::form::AppealForm;
 use super::messages;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
 use crate::markup::dates::to_the_minute;
@@ -11,11 +9,12 @@ use crate::markup::moderation_tools::line_link;
 use crate::markup::parts::age;
 use crate::markup::{Field, Frame, Member, Page};
 use crate::request::{Call, DONE, DoneResponse, Fields, LocalPath, PathOf, ShownAgain, SignedFields};
+use crate::{App, RequestError, Result};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
 use maud::{Markup, html};
+use tidings_domain::Visit;
 use tidings_domain::accounts::log_in::Credentials;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
 use tidings_domain::values::{MAX_APPEAL, ModerationId, Timestamp};
 use tidings_language::{Message, Phrase, m, t};
@@ -26,9 +25,11 @@ const HEADING: &Message = m!("heading" => "Appeal");
 fn appeal_form(frame: &Frame<'_>, id: ModerationId, stranger: Option<Stranger<'_>>) -> Markup {
     let most = MAX_APPEAL.to_string();
     let text = Field::new("text", t!("What should we reconsider, and why?")).required();
-    let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
-        (t!("You can appeal against a decision once. Another moderator will read what you write."))
-    });
+    let text = text
+        .with("rows", "6")
+        .with("maxlength", &most)
+        .with("dir", "auto")
+        .hint(t!("You can appeal against a decision once. Another moderator will read what you write."));
     html! {
         form.form method="post" action="/appeal" {
             (frame.signed_fields())
@@ -80,12 +81,9 @@ pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
 }
 
 /// GET /appeal/:id: the decision, and the form or the appeal.
-pub async fn form(
-    PathOf(id): PathOf<ModerationId>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup> {
-    let decision = appeals::decision_about(&mut visit, user.id, id).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+pub async fn form(PathOf(id): PathOf<ModerationId>, mut page: Page<Member>) -> Result<Markup> {
+    let decision = appeals::decision_about(&mut page.visit, page.user.id, id).await?;
+    let frame = page.frame().await?;
     Ok(decision_page(&frame, &decision))
 }
 

@@ -3,18 +3,15 @@
 use super::acting::ModeratedResponse;
 use super::form::{hours, switch};
 use super::kept_list::KeptList;
-use crate::App;
-use crate::error::Result;
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::dates::to_the_minute;
 use crate::markup::fields::choice;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::{Field, Frame, Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, parsed, valid};
 use crate::request::{Fields, LocalPath, SignedFields, SignedForm, answer};
 use crate::route::LONG;
+use crate::{App, Result};
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
@@ -139,13 +136,13 @@ pub const ADDRESS: &str = "/moderate/bans";
 /// The page, with the fields of a trial and how many people the ban would stop, if that can be counted.
 fn show(bans: &[ListedBan], frame: &Frame<'_>, tried: Option<(&Fields, Option<u64>)>) -> Markup {
     let value = Field::new("value", t!("Network or domain")).exact().required().with("autocomplete", "off");
-    let value = value.hint(html! {
-        (t!("A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."))
-    });
+    let value = value.hint(t!(
+        "A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."
+    ));
     let reason = Field::new("reason", t!("Reason")).with("list", REASONS).required();
-    let reason = reason.hint(html! { (t!("Shown to the people affected, and in the moderation log.")) });
+    let reason = reason.hint(t!("Shown to the people affected, and in the moderation log."));
     let hours = Field::new("hours", t!("Hours")).with("inputmode", "numeric");
-    let hours = hours.hint(html! { (t!("Hours until it ends. 0 or empty: until it is lifted.")) });
+    let hours = hours.hint(t!("Hours until it ends. 0 or empty: until it is lifted."));
     let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let scopes = BanScope::iter().map(|scope| (scope.name(), scope_words(scope)));
     let list = KeptList {

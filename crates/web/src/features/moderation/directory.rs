@@ -1,25 +1,20 @@
 //! The directory of accounts: what is asked for, finding it, and the calls. Its page shows the same.
 
 use super::form::{hours, switch};
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::markup::{Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, parsed, unless_blank, valid};
-use crate::request::paging;
-use crate::request::{Fields, Form, SignedFields, answer};
+use crate::request::{Fields, Form, SignedFields, answer, paging};
+use crate::{App, RequestError, Result};
 use axum::Json;
-use tidings_domain::Site;
 use tidings_domain::accounts::people;
-use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::accounts::users::Role;
 use tidings_domain::changes::Findable;
 use tidings_domain::moderation::directory::{self, AccountRow, AccountState, DoneForAll, RowFilter};
 use tidings_domain::values::{
     Action, DIRECTORY_DEPTH, DIRECTORY_ROWS, Day, Deed, Hours, MAX_REMOVED_DAYS, NetworkTag, Reason,
     Timestamp, TrustRules, UserId,
 };
+use tidings_domain::{Site, User, Visit};
 use tidings_language::m;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
 

@@ -2,13 +2,12 @@
 
 use super::acting;
 use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, find};
-use crate::App;
-use crate::error::Result;
 use crate::markup::dates::date;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::parts::{DELETED_USER, age, author, more_link, number};
 use crate::markup::{Field, Frame, Moderator, Page};
 use crate::request::{Form, Next, SignedFields};
+use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use strum::VariantArray;
@@ -25,12 +24,9 @@ pub const ADDRESS: &str = "/people";
 const ACTIONS: [Action; 3] = [Action::Ban, Action::Silence, Action::Note];
 
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
-pub async fn page(
-    Page { app, mut visit, here, .. }: Page<Moderator>,
-    Form(query): Form<DirectoryQuery>,
-) -> Result<Markup> {
-    let part = find(&app, &mut visit, &query).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+pub async fn page(mut page: Page<Moderator>, Form(query): Form<DirectoryQuery>) -> Result<Markup> {
+    let part = find(&page.app, &mut page.visit, &query).await?;
+    let frame = page.frame().await?;
     let content = html! {
         @if part.total.is_none() {
             p.hint { (t!("Without search, this page finds whole usernames only, and shows the newest accounts first.")) }
@@ -197,9 +193,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
 fn tools() -> Markup {
     let reason = Field::new("reason", t!("Reason (public), or the note")).with("list", REASONS).required();
     let hours = Field::new("hours", t!("Hours")).with("inputmode", "numeric");
-    let hours = hours.hint(html! {
-        (t!("Hours for which a ban or a silence lasts. 0 or empty: until it is lifted."))
-    });
+    let hours = hours.hint(t!("Hours for which a ban or a silence lasts. 0 or empty: until it is lifted."));
     html! {
         div.form.narrow {
             h2 { (t!("Apply to the selected people")) }

@@ -4,7 +4,7 @@ use crate::error::refusals::erasure;
 use crate::error::{RequestError, Result};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::moderation_tools::{anonymous_box, reason_field, thing_fields};
-use crate::markup::{Frame, Member, Page};
+use crate::markup::{Member, Page};
 use crate::request::PathOf;
 use maud::{Markup, html};
 use tidings_domain::moderation::erasing;
@@ -17,13 +17,10 @@ pub fn address(thing: &Thing) -> String {
 }
 
 /// GET /moderate/erase/{kind}/{id}.
-pub async fn page(
-    PathOf((kind, id)): PathOf<(String, String)>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup> {
+pub async fn page(PathOf((kind, id)): PathOf<(String, String)>, mut page: Page<Member>) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
-    let loss = erasing::loss(&app.site, &user, &thing).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let loss = erasing::loss(&page.app.site, &page.user, &thing).await?;
+    let frame = page.frame().await?;
     let content = html! {
         h1 { (t!("Erase for good?")) }
         div.prose {

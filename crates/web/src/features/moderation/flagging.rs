@@ -8,8 +8,6 @@ use crate::markup::addresses::address_of_thing;
 use crate::markup::moderation_tools::thing_fields;
 use crate::markup::parts::age;
 use crate::markup::{Field, Frame, Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, parsed};
 use crate::request::{Fields, PathOf};
 use crate::route::{LONG, LoginReason, SHORT};
@@ -147,23 +145,20 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
                     }
                 }
             }
-            (Field::new("note", t!("Note for moderators (optional)")).with("maxlength", "200").hint(html! { (hint) }).input())
+            (Field::new("note", t!("Note for moderators (optional)")).with("maxlength", "200").hint(hint).input())
             div.buttons { button.button { (words(thing)[0]) } }
         }
     }
 }
 
 /// GET /flag/:kind/:id: asks for the reason.
-pub async fn show(
-    PathOf((kind, id)): PathOf<(String, String)>,
-    Page { app, mut visit, here, .. }: Page<Member>,
-) -> Result<Markup> {
+pub async fn show(PathOf((kind, id)): PathOf<(String, String)>, mut page: Page<Member>) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     if FlagReason::of(&thing).is_empty() {
         return Err(RequestError::NotFound);
     }
-    let facts = flags::facts(&mut visit, &thing).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let facts = flags::facts(&mut page.visit, &thing).await?;
+    let frame = page.frame().await?;
     let [heading, back] = words(&thing);
     let content = html! {
         @match &facts.text {

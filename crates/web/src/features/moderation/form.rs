@@ -5,8 +5,6 @@ use super::menu::PINNED_DAYS;
 use crate::error::{RequestError, Result};
 use crate::limits::LOG_ENTRIES;
 use crate::request::Fields;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{checked, filled, form, optional, parsed, text, unless_blank, valid};
 use crate::request::paging;
 use strum::IntoEnumIterator;

@@ -8,8 +8,6 @@ use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::moderation_tools::{is_moderator, line_link, target, target_name, undo_form};
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::markup::{Frame, Page, PageHead};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{Form, answer};
 use axum::Json;
 use maud::{Markup, html};

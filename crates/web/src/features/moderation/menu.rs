@@ -16,13 +16,10 @@ use tidings_language::t;
 pub(super) const PINNED_DAYS: u64 = 7;
 
 /// GET /moderate/menu/{kind}/{id}.
-pub async fn page(
-    PathOf((kind, id)): PathOf<(String, String)>,
-    Page { app, mut visit, user, here }: Page<Moderator>,
-) -> Result<Markup> {
+pub async fn page(PathOf((kind, id)): PathOf<(String, String)>, mut page: Page<Moderator>) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
-    let menu = menu::of_post(&mut visit, &user, &thing).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let menu = menu::of_post(&mut page.visit, &page.user, &thing).await?;
+    let frame = page.frame().await?;
     let name = thing_name(&thing);
     let title = t!("Moderate {thing}", thing = &name).to_string();
     let address = address_of_thing(&thing);

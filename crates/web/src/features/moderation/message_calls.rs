@@ -6,8 +6,6 @@ use crate::error::{RequestError, Result};
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
 use crate::markup::parts::fitting;
 use crate::markup::{Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{filled, form, optional, parsed, text, valid};
 use crate::request::{Call, Fields, Form, answer};
 use axum::Json;
@@ -22,8 +20,7 @@ use tidings_language::{Message, m};
 
 form! {
     /// A message to the moderators, or their answer.
-    #[cfg_attr(test, schema(as = NewMessage))]
-    pub struct MessageForm {
+    pub struct MessageForm as NewMessage {
         /// The text.
         pub text: MessageText = valid(MessageText::parse), values::MessageText;
         /// The thread to write in; missing to begin one.
@@ -148,29 +145,22 @@ answer! {
 }
 
 /// POST /api/messages.
-pub async fn write(
-    Page { app, visit, .. }: Page,
-    call: Call,
-    fields: Fields,
-) -> Result<Json<WrittenResponse>> {
-    let (_, written) = messages::write(&app, visit, fields, &call).await?;
+pub async fn write(page: Page, call: Call, fields: Fields) -> Result<Json<WrittenResponse>> {
+    let (_, written) = messages::write(&page.app, page.visit, fields, &call).await?;
     Ok(Json(written.into()))
 }
 
 /// GET /api/messages.
-pub async fn list(
-    Page { mut visit, user, .. }: Page<Member>,
-    Form(query): Form<MessagesQuery>,
-) -> Result<Json<ThreadsResponse>> {
+pub async fn list(mut page: Page<Member>, Form(query): Form<MessagesQuery>) -> Result<Json<ThreadsResponse>> {
     let MessagesQuery { thread, before, start } = query;
     let ThreadList { mut threads, is_more } = match thread {
         Some(id) => {
-            let thread = reading::thread(&mut visit, &user, (id, before)).await?;
+            let thread = reading::thread(&mut page.visit, &page.user, (id, before)).await?;
             ThreadList { threads: vec![thread], is_more: false }
         }
         None => {
             let window = ThreadWindow { start, threads: API_THREADS, messages: MESSAGES_SHOWN };
-            reading::list(&mut visit, &user, &window).await?
+            reading::list(&mut page.visit, &page.user, &window).await?
         }
     };
     let fits = fitting(&threads, API_LIST_BYTES, bytes);

@@ -2,8 +2,6 @@
 
 use super::appeals::{Stranger, credentials, decision_link, login_fields};
 use super::message_calls::{self, MessageForm};
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::inbox::letters;
 use crate::limits::MESSAGE_THREADS_SHOWN;
 use crate::markup::addresses::{
@@ -17,11 +15,12 @@ use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
 use crate::markup::{Field, Frame, Member, Page};
 use crate::request::form::optional;
 use crate::request::{Call, Fields, LocalPath, PathOf, ShownAgain, SignedFields};
+use crate::{App, RequestError, Result};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Visit;
 use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadState, ThreadWindow,
 };

@@ -22,16 +22,13 @@ use tidings_language::{n, t};
 use url::form_urlencoded::Serializer;
 
 /// GET /moderate/person/:name.
-pub async fn page(
-    PathOf(name): PathOf<String>,
-    Page { app, mut visit, user, here }: Page<Moderator>,
-) -> Result<Markup> {
-    let person = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?;
-    let file = PersonFile::read(&mut visit, &person).await?.ok_or(Refusal::ModeratorsOnly)?;
+pub async fn page(PathOf(name): PathOf<String>, mut page: Page<Moderator>) -> Result<Markup> {
+    let person = profiles::profile(&mut page.visit, &name).await.map_err(unknown_name)?;
+    let file = PersonFile::read(&mut page.visit, &person).await?.ok_or(Refusal::ModeratorsOnly)?;
     let who = (person.user.id, person.user.username.as_str());
-    let overview = overview::overview(&mut visit, who).await?;
-    let threads = reading::of_member(&mut visit, &user, person.user.id).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let overview = overview::overview(&mut page.visit, who).await?;
+    let threads = reading::of_member(&mut page.visit, &page.user, person.user.id).await?;
+    let frame = page.frame().await?;
     let username = &person.user.username;
     let heading = t!("Moderator notes on {username}", username).to_string();
     let content = html! {

@@ -7,8 +7,6 @@ use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
 use crate::markup::parts::{DELETED_USER, age, author, in_a_row};
 use crate::markup::{Frame, Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{PathOf, answer};
 use axum::Json;
 use maud::{Markup, Render, html};
@@ -286,11 +284,8 @@ answer! {
 }
 
 /// GET /api/moderate/network/{username}.
-pub async fn network(
-    PathOf(name): PathOf<String>,
-    Page { mut visit, .. }: Page<Member>,
-) -> Result<Json<NetworkResponse>> {
-    let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(unknown_name)?;
+pub async fn network(PathOf(name): PathOf<String>, mut page: Page<Member>) -> Result<Json<NetworkResponse>> {
+    let found = networks::neighbourhood_of(&mut page.visit, &name).await.map_err(unknown_name)?;
     Ok(Json(found.into()))
 }
 

@@ -5,19 +5,16 @@ use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::moderation_tools::field;
 use crate::markup::{Frame, Moderator, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, optional, parsed, text_or_empty};
 use crate::request::{Fields, answer};
 use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
-use tidings_domain::Error;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::saved_reasons;
 use tidings_domain::values::{
     MAX_REASON, MAX_SAVED_REASONS, ModerationId, ReasonChange, SavedReason, SavedReasons,
 };
+use tidings_domain::{Error, Visit};
 use tidings_language::{m, t};
 
 /// The address of the page.
@@ -25,8 +22,7 @@ const ADDRESS: &str = "/moderate/reasons";
 
 form! {
     /// A reason to add; with a number, one to change or to remove.
-    #[cfg_attr(test, schema(as = ReasonChange))]
-    pub struct ReasonForm, check {
+    pub struct ReasonForm as ReasonChange, check {
         /// The number of the reason to change or to remove; missing to add one.
         pub reason_id: Option<u64> = optional(parsed(m!("it must be the number of a reason"))), values::Id, required = false;
         /// `1` to remove it.

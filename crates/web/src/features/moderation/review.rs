@@ -3,28 +3,24 @@
 use super::flagging::reason_name;
 use super::person_tools::{SPANS, USUAL_SPAN, options, so_far};
 use super::raid;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, in_a_row, more_link, number};
 use crate::markup::{Frame, Member, Moderator, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, optional, parsed};
-use crate::request::paging;
-use crate::request::{Form, SignedForm, answer};
+use crate::request::{Form, SignedForm, answer, paging};
+use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::queue::{self, QueueCursor, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use tidings_domain::values::{Action, FlagReason, MAX_REASON, Thing, Weight};
-use tidings_domain::vote_rings;
+use tidings_domain::{User, vote_rings};
 use tidings_language::numbers::decimal;
 use tidings_language::spans::wait;
 use tidings_language::{Message, m, n, t};
@@ -41,19 +37,16 @@ const KEYS: [(&str, &Message); 7] = [
 ];
 
 /// GET /moderate: before.
-pub async fn page(
-    Page { app, mut visit, user, here }: Page<Moderator>,
-    Form(query): Form<QueueQuery>,
-) -> Result<Markup> {
-    let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+pub async fn page(mut page: Page<Moderator>, Form(query): Form<QueueQuery>) -> Result<Markup> {
+    let part = queue::page(&mut page.visit, query.before.as_ref(), QUEUE_ROWS).await?;
+    let frame = Frame::of(&page.app, &mut page.visit, &page.here).await?;
     let is_first = query.before.is_none();
     let rings = if is_first {
-        rings(&frame, app.site.of())
+        rings(&frame, page.app.site.of())
     } else {
         html! {}
     };
-    Ok(render(&frame, &user, (&page, is_first), &rings))
+    Ok(render(&frame, &page.user, (&part, is_first), &rings))
 }
 
 /// POST /moderate/votes: apisecret. The search goes on after the response.
@@ -410,11 +403,8 @@ answer! {
 }
 
 /// GET /api/moderate/queue.
-pub async fn list(
-    Page { mut visit, .. }: Page<Member>,
-    Form(query): Form<QueueQuery>,
-) -> Result<Json<QueueResponse>> {
-    Ok(Json(queue::page(&mut visit, query.before.as_ref(), query.count).await?.into()))
+pub async fn list(mut page: Page<Member>, Form(query): Form<QueueQuery>) -> Result<Json<QueueResponse>> {
+    Ok(Json(queue::page(&mut page.visit, query.before.as_ref(), query.count).await?.into()))
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use super::acting::ModeratedResponse;
 use super::form::switch;
 use super::kept_list::KeptList;
-use crate::App;
-use crate::error::Result;
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::markup::addresses::{address_of_thing, profile_address};
@@ -12,11 +10,10 @@ use crate::markup::fields::choice;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::parts::DELETED_USER;
 use crate::markup::{Field, Frame, Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, parsed, valid};
 use crate::request::{Fields, LocalPath, SignedFields, SignedForm, answer};
 use crate::route::LONG;
+use crate::{App, Result};
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
@@ -126,11 +123,9 @@ pub const ADDRESS: &str = "/moderate/rules";
 fn show(rules: &[PostRule], frame: &Frame<'_>, tried: Option<(&Fields, &DryRun)>) -> Markup {
     let most = MAX_PATTERN.to_string();
     let pattern = Field::new("pattern", t!("Pattern")).with("maxlength", &most).with("autocomplete", "off");
-    let pattern = pattern.with("spellcheck", "false").required().hint(html! {
-        (t!("A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as example.com/shop/. A phrase matches whole words, in upper or lower case."))
-    });
+    let pattern = pattern.with("spellcheck", "false").required().hint(t!("A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as example.com/shop/. A phrase matches whole words, in upper or lower case."));
     let reason = Field::new("reason", t!("Reason")).with("list", REASONS).required();
-    let reason = reason.hint(html! { (t!("Shown to authors of refused posts, and in the moderation log.")) });
+    let reason = reason.hint(t!("Shown to authors of refused posts, and in the moderation log."));
     let kinds = RuleKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let effects = RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect)));
     let list = KeptList {

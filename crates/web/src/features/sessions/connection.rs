@@ -1,17 +1,15 @@
 //! The connection of an account to the OpenID provider, and what proves that its owner is there.
 
 use super::single_sign_on::{demand_provider, way_there};
-use crate::App;
-use crate::error::Result;
 use crate::markup::addresses::{ACCOUNT_SETTINGS, SIGN_IN_SERVICE_SETTINGS};
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::{LocalPath, SignedFields};
+use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
+use tidings_domain::{User, Visit};
 use tidings_language::t;
 
 /// The name of the provider; empty without one.

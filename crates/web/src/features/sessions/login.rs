@@ -3,20 +3,16 @@
 use super::connection::provider_name;
 use super::passkeys::has_passkeys;
 use super::second_step::second_step_page;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::accounts::form::Credentials;
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
 use crate::markup::{Field, Frame, Page};
-use crate::request::cookies;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{
-    DONE, DoneResponse, Fields, Form, FromFields, LocalPath, Next, ShownAgain, SignedFields, answer,
+    DONE, DoneResponse, Fields, Form, FromFields, LocalPath, Next, ShownAgain, SignedFields, answer, cookies,
 };
 use crate::route::{LoginReason, Routes};
 use crate::server::headers::without_secret;
+use crate::{App, RequestError, Result};
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
@@ -206,11 +202,8 @@ impl WantedPage {
 }
 
 /// GET /login: next, reason.
-pub async fn login_form(
-    Page { app, mut visit, here, .. }: Page,
-    Form(wanted): Form<WantedPage>,
-) -> Result<Markup> {
-    Ok(credentials_page(&app, &Frame::of(&app, &mut visit, &here).await?, &wanted))
+pub async fn login_form(mut page: Page, Form(wanted): Form<WantedPage>) -> Result<Markup> {
+    Ok(credentials_page(&page.app, &Frame::of(&page.app, &mut page.visit, &page.here).await?, &wanted))
 }
 
 /// POST /login: username, password, next, reason. Redirects with the new session, or asks for the second factor.

@@ -1,10 +1,9 @@
 //! The link with which an administrator logs in, made by `tidings user login-link`.
 
 use super::login::enter;
-use crate::App;
-use crate::error::Result;
 use crate::markup::{Frame, Page};
 use crate::request::PathOf;
+use crate::{App, Result};
 use axum::response::Response;
 use maud::{Markup, html};
 use tidings_domain::accounts::login_link;

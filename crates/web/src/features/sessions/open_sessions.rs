@@ -1,15 +1,12 @@
 //! The sessions of an account: the page and the calls that list them and end them.
 
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::accounts::form::EndedSessionForm;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::parts::age;
 use crate::markup::{Frame, Member, Notice, Page};
 use crate::request::agent_name::agent_name;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{DONE, DoneResponse, SignedFields, answer};
+use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};

@@ -2,20 +2,17 @@
 //! the script, because only scripts can talk to an authenticator.
 
 use super::second_factors::{NewTotpForm, back, password_field, recovery_codes_page};
-use crate::App;
-use crate::error::Result;
 use crate::markup::parts::page_with_form;
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::{Fields, LocalPath, ShownAgain, SignedFields};
+use crate::{App, Result};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Refusal;
-use tidings_domain::accounts::two_factor::RelyingParty;
 use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
-use tidings_domain::accounts::two_factor::setup;
-use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::two_factor::{RelyingParty, setup};
 use tidings_domain::values::MAX_PASSKEY_NAME;
+use tidings_domain::{Refusal, User};
 use tidings_language::t;
 
 /// Whether passkeys work at the address of the site: it must have a host name.
@@ -85,15 +82,12 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
 const PASSKEYS: &str = "/settings/two-factor/passkeys";
 
 /// GET /settings/two-factor/passkeys.
-pub async fn add_form(
-    Page { app, mut visit, here, .. }: Page<Member>,
-    again: Option<Extension<ShownAgain>>,
-) -> Result<Markup> {
+pub async fn add_form(mut page: Page<Member>, again: Option<Extension<ShownAgain>>) -> Result<Markup> {
     let name = again.as_ref().map_or("", |again| again.fields.text("name"));
     let most = MAX_PASSKEY_NAME.to_string();
     let hint = html! { (t!("A name you’ll recognise, such as “My phone”.")) };
     let name = Field::new("name", t!("Name")).value(name).hint(hint).with("maxlength", &most).required();
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let frame = page.frame().await?;
     let fields = html! { (name.input()) (password_field(&frame)) button.button { (t!("Continue")) } };
     Ok(page_with_form(&frame, (t!("Add a passkey"), &html! {}), (PASSKEYS, &fields), back()))
 }
@@ -126,14 +120,11 @@ pub(super) async fn changed(app: &App, user: &User) -> Result<Redirect> {
 }
 
 /// GET /settings/two-factor/passkeys/remove: passkey.
-pub async fn remove_form(
-    Page { app, mut visit, user, here }: Page<Member>,
-    fields: Fields,
-) -> Result<Markup> {
+pub async fn remove_form(mut page: Page<Member>, fields: Fields) -> Result<Markup> {
     let id = fields.required("passkey")?;
-    let passkeys = setup::state(&app.site, &user).await?.passkeys;
+    let passkeys = setup::state(&page.app.site, &page.user).await?.passkeys;
     let passkey = passkeys.into_iter().find(|passkey| passkey.id == id).ok_or(Refusal::NoSuchPasskey)?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let frame = page.frame().await?;
     let about = html! {
         p.prose {
             (t!("The passkey “{name}” will no longer log you in. Remove it from your device too, or your device will \

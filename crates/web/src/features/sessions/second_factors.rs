@@ -3,19 +3,16 @@
 
 use super::connection::proof;
 use super::passkeys::{changed, has_passkeys};
-use crate::App;
-use crate::error::Result;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::parts::{age, page_with_form};
 use crate::markup::qr_code::qr_code;
 use crate::markup::{Field, Frame, Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, text};
 use crate::request::{DONE, DoneResponse, Fields, LocalPath, SignedFields, answer};
+use crate::{App, Result};
 use axum::Json;
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::accounts::account::CurrentPassword;
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
 use tidings_domain::values::RECOVERY_CODES;
@@ -27,22 +24,19 @@ fn current_password(fields: &Fields, name: &'static str) -> Result<CurrentPasswo
 
 form! {
     /// The beginning of the setup of an authenticator app.
-    #[cfg_attr(test, schema(as = NewTotpRequest))]
-    pub struct NewTotpForm {
+    pub struct NewTotpForm as NewTotpRequest {
         /// The user's password.
         pub current_password: CurrentPassword = current_password, values::Password;
     }
 
     /// The end of the setup of an authenticator app.
-    #[cfg_attr(test, schema(as = ConfirmedTotp))]
-    pub struct ConfirmedTotpForm {
+    pub struct ConfirmedTotpForm as ConfirmedTotp {
         /// A code that the app shows.
         pub code: String = text, values::TotpCode;
     }
 
     /// The removal of an authenticator app.
-    #[cfg_attr(test, schema(as = EndedTotp))]
-    pub struct EndedTotpForm {
+    pub struct EndedTotpForm as EndedTotp {
         /// The user's password.
         pub current_password: CurrentPassword = current_password, values::Password;
         /// A code that the app shows, or a recovery code.
@@ -128,7 +122,7 @@ pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
 }
 
 /// A field for a code.
-pub(crate) fn code_field(label: &str, hint: Markup) -> Markup {
+pub(crate) fn code_field(label: &str, hint: impl Render) -> Markup {
     let code = Field::new("code", label).hint(hint).with("autocomplete", "one-time-code");
     code.required().exact().input()
 }
@@ -164,7 +158,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool) -> Markup {
         let fields = html! {
             (frame.form_page())
             (password_field(frame))
-            (code_field(t!("code to type" => "Code"), html! { (t!("From the app, or a recovery code.")) }))
+            (code_field(t!("code to type" => "Code"), t!("From the app, or a recovery code.")))
             button.button.grave { (t!("Remove the app")) }
         };
         let form = ("/settings/two-factor/app/remove", &fields);
@@ -196,7 +190,7 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
         p { code.totp-key { (groups.join(" ")) } }
     };
     let fields = html! {
-        (code_field(t!("code to type" => "Code"), html! { (t!("The six digits that the app shows now.")) }))
+        (code_field(t!("code to type" => "Code"), t!("The six digits that the app shows now.")))
         button.button { (t!("Turn on")) }
     };
     let form = ("/settings/two-factor/app/confirm", &fields);

@@ -3,11 +3,10 @@
 use super::login::{WantedPage, credentials_page, enter};
 use super::passkeys::{PasskeyForm, relying_party};
 use super::second_factors::code_field;
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::{Frame, Page};
 use crate::request::{Fields, Form, LocalPath, ShownAgain};
+use crate::{App, RequestError, Result};
 use axum::Extension;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -54,7 +53,7 @@ pub(super) async fn second_step_page(
         }
         form.form.narrow method="post" action="/login/code" {
             (hidden_fields)
-            (code_field(label, html! { (hint) }))
+            (code_field(label, hint))
             button.button { (t!("Log in")) }
         }
         p.hint { (t!("Lost your phone, your key and your recovery codes? Ask the site's administrator.")) }

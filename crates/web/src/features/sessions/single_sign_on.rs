@@ -8,20 +8,18 @@ use crate::error::{ProviderError, RequestError, Result};
 use crate::features::accounts::register::{NewPerson, register_page};
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::Page;
-use crate::request::cookies;
-use crate::request::{Fields, LocalPath};
+use crate::request::{Fields, LocalPath, cookies};
 use crate::server::headers::without_secret;
 use crate::server::provider;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::single_sign_on::round_trip::{self, Errand, Journey, RoundTrip};
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
 use tidings_domain::values::UserId;
+use tidings_domain::{Refusal, Visit};
 use tidings_language::m;
 
 /// The longest address that somebody goes back to afterwards: it is in the address of the provider.
@@ -37,30 +35,26 @@ pub fn way_there(errand: &str, next: &str) -> String {
 }
 
 /// GET /oidc/login: next, errand (`connect` or `confirm`, of somebody who is logged in; else to log in).
-pub async fn begin(
-    Page { app, mut visit, here, .. }: Page,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response> {
-    demand_provider(&app)?;
+pub async fn begin(mut page: Page, headers: HeaderMap, fields: Fields) -> Result<Response> {
+    demand_provider(&page.app)?;
     let wanted: WantedPage = fields.read()?;
     let errand = match fields.text("errand") {
         "" => Errand::LogIn,
-        "connect" => Errand::Connect(viewer(&mut visit).await?),
-        "confirm" => Errand::Confirm(viewer(&mut visit).await?),
+        "connect" => Errand::Connect(viewer(&mut page.visit).await?),
+        "confirm" => Errand::Confirm(viewer(&mut page.visit).await?),
         _ => return Err(RequestError::field("errand", m!("it must be connect or confirm"))),
     };
     let next = wanted.next.as_str();
     let is_kept = next.len() <= MOST_NEXT_BYTES && without_secret(next).is_none();
-    let journey = Journey::new(errand, if is_kept { next } else { "/" }, app.now())?;
-    let cookie = cookies::journey(&app, &headers);
-    let trip = round_trip::begin((&app.site, app.now()), cookie.as_deref(), &journey).await?;
-    match provider::destination(&app, &journey, &trip) {
+    let journey = Journey::new(errand, if is_kept { next } else { "/" }, page.app.now())?;
+    let cookie = cookies::journey(&page.app, &headers);
+    let trip = round_trip::begin((&page.app.site, page.app.now()), cookie.as_deref(), &journey).await?;
+    match provider::destination(&page.app, &journey, &trip) {
         Ok(url) => {
-            let cookie = [(header::SET_COOKIE, cookies::journey_cookie(&app, &trip.cookie))];
+            let cookie = [(header::SET_COOKIE, cookies::journey_cookie(&page.app, &trip.cookie))];
             Ok((cookie, Redirect::to(url.as_str())).into_response())
         }
-        Err(failure) => Ok(refused_page(&app, &here, &wanted, &failure.into()).await),
+        Err(failure) => Ok(refused_page(&page.app, &page.here, &wanted, &failure.into()).await),
     }
 }
 
@@ -74,24 +68,21 @@ pub(super) fn demand_provider(app: &App) -> Result<()> {
 }
 
 /// GET /oidc/callback: code or error, state, iss.
-pub async fn come_back(
-    Page { app, visit, here, .. }: Page,
-    device: Device,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response> {
-    demand_provider(&app)?;
-    let cookie = cookies::journey(&app, &headers);
-    let at = (&*app.site, app.now());
+pub async fn come_back(page: Page, device: Device, headers: HeaderMap, fields: Fields) -> Result<Response> {
+    demand_provider(&page.app)?;
+    let cookie = cookies::journey(&page.app, &headers);
+    let at = (&*page.app.site, page.app.now());
     let (journey, trip) = match round_trip::end(at, cookie.as_deref(), fields.text("state")).await {
         Ok(back) => back,
-        Err(error) => return Ok(refused_page(&app, &here, &WantedPage::leading_to("/"), &error.into()).await),
+        Err(error) => {
+            return Ok(refused_page(&page.app, &page.here, &WantedPage::leading_to("/"), &error.into()).await);
+        }
     };
     let wanted = WantedPage::leading_to(&journey.next);
-    match arrive(&app, visit, &here, (&fields, &journey, &trip), (&device, &wanted)).await {
+    match arrive(&page.app, page.visit, &page.here, (&fields, &journey, &trip), (&device, &wanted)).await {
         Ok(response) => Ok(response),
         Err(failure) if journey.errand == Errand::LogIn => {
-            Ok(refused_page(&app, &here, &wanted, &failure).await)
+            Ok(refused_page(&page.app, &page.here, &wanted, &failure).await)
         }
         Err(failure) => Err(failure),
     }

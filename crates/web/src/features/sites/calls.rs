@@ -5,8 +5,6 @@ use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::Result;
 use crate::markup::{Member, Page};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::parse;
 use crate::request::json::{self, hostname};
 use crate::request::response_cache::weak_entity_tag;

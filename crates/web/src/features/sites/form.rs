@@ -3,8 +3,6 @@
 use crate::error::{RequestError, Result};
 use crate::limits::SITE_DAYS;
 use crate::request::Fields;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{checked, filled, form, optional, parsed};
 use crate::request::json::{self, hostname};
 use serde_json::Value;

@@ -6,8 +6,6 @@ use super::calls::SiteScore;
 use super::form::{WRONG_VOTE, verdict};
 use crate::App;
 use crate::error::{RequestError, Result};
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::json::{self, hostname};
 use crate::request::{ClientAddress, answer};
 use axum::Json;

@@ -2,16 +2,13 @@
 
 use super::form::NewsIdForm;
 use super::sending::{delete_news, submit_or_edit};
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::markup::parts::DELETED_USER;
 use crate::markup::{Member, Page};
 use crate::request::answers::voted;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{checked, form, parse};
 use crate::request::{Form, PathOf, SignedFields, SignedForm, Start, Status, answer};
 use crate::site_lists::SiteList;
+use crate::{App, RequestError, Result};
 use axum::Json;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::news::item::Direction;
@@ -166,9 +163,6 @@ fn voted_on(text: &str) -> Option<Vec<VotedOn>> {
 }
 
 /// GET /api/votes.
-pub async fn votes(
-    Page { app, user, .. }: Page<Member>,
-    Form(query): Form<VotesQuery>,
-) -> Result<Json<VotesListResponse>> {
-    Ok(Json(votes::states(&app.site, app.now(), &user, &query.of).await?.into()))
+pub async fn votes(page: Page<Member>, Form(query): Form<VotesQuery>) -> Result<Json<VotesListResponse>> {
+    Ok(Json(votes::states(&page.app.site, page.app.now(), &page.user, &query.of).await?.into()))
 }

@@ -2,8 +2,6 @@
 
 use crate::error::{RequestError, Result};
 use crate::request::Fields;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{NewsId, Topics};

@@ -2,8 +2,6 @@
 
 use super::item::{listed_story_bytes, news_list};
 use super::marks::JustHidden;
-use crate::App;
-use crate::error::Result;
 use crate::limits::{PAGE_LIST_BYTES, PAGE_ROWS};
 use crate::markup::addresses::{news_address, user_address};
 use crate::markup::feed_links::Written;
@@ -13,6 +11,7 @@ use crate::markup::withheld::{Kind, unlisted_note};
 use crate::markup::{FeedKind, Frame, Member, Page, PageHead};
 use crate::request::{ListPath, LocalPath, PathOf, Start};
 use crate::site_lists::{ListFacts, SiteList};
+use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use strum::IntoEnumIterator;

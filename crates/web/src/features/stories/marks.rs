@@ -12,12 +12,11 @@ use crate::request::local_path::add_parameter;
 use crate::request::{LocalPath, Next};
 use crate::route::{LoginReason, SHORT};
 use maud::{Markup, Render, html};
-use tidings_domain::Visit;
-use tidings_domain::news::item::News;
 use tidings_domain::news::listing::Marks;
 use tidings_domain::news::lists;
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::values::NewsId;
+use tidings_domain::{News, Visit};
 use tidings_language::{PerLanguage, m, t};
 
 /// The parameter of a page that names the story that was just hidden.

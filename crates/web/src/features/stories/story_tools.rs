@@ -12,9 +12,8 @@ use tidings_domain::accounts::reader::Perspective;
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
-use tidings_domain::news::item::News;
 use tidings_domain::values::Closed;
-use tidings_domain::{Error, Visit};
+use tidings_domain::{Error, News, Visit};
 use tidings_language::{n, t};
 
 /// Says what a moderator has edited of a story, and why.

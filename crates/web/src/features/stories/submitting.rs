@@ -6,8 +6,6 @@ use super::sending::{delete_news, fetch_title, submit_or_edit};
 use super::submission_form::{
     Notice, OPENED_FOR, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address,
 };
-use crate::App;
-use crate::error::{RequestError, Result};
 use crate::features::comments::thread::title_link;
 use crate::features::comments::writing::CommentEditor;
 use crate::features::search::suggesting::stories_like;
@@ -16,6 +14,7 @@ use crate::markup::parts::{age, author};
 use crate::markup::withheld::lock_notice;
 use crate::markup::{Frame, Member, Page};
 use crate::request::{Fields, LocalPath, PathOf, ShownAgain, SignedFields, SignedForm};
+use crate::{App, RequestError, Result};
 use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -24,11 +23,10 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::articles::topics::{self, TopicLine};
-use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
 use tidings_domain::submissions::{Submission, Submitted, preparing};
 use tidings_domain::values::{MAX_OFFERED_TOPICS, NewsId, NewsUrl, Topic, Topics};
-use tidings_domain::{Error, Visit};
+use tidings_domain::{Error, News, Visit};
 use tidings_language::{m, t};
 
 /// The topics that the form offers.
@@ -37,24 +35,20 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>> {
 }
 
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
-pub async fn submit_form(
-    Page { app, mut visit, here, .. }: Page<Member>,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Markup> {
-    let offered = offered(&mut visit).await?;
-    let page = SubmissionPage {
+pub async fn submit_form(mut page: Page<Member>, headers: HeaderMap, fields: Fields) -> Result<Markup> {
+    let offered = offered(&mut page.visit).await?;
+    let form = SubmissionPage {
         typed: TypedStory {
             title: fields.text("t").to_owned(),
             url: fields.text(OPENED_FOR).to_owned(),
             ..TypedStory::default()
         },
         offered: &offered,
-        form_address: form_address(&app.settings.site, &headers),
+        form_address: form_address(&page.app.settings.site, &headers),
         opened_for: fields.text(OPENED_FOR).to_owned(),
         ..SubmissionPage::default()
     };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(form.render(&page.frame().await?))
 }
 
 /// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see

@@ -1,12 +1,9 @@
 //! The calls that help to write a story: the title of the page, and an earlier story with the
 //! same URL.
 
-use crate::App;
-use crate::error::Result;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, valid};
 use crate::request::{Form, SignedFields, Status, answer};
+use crate::{App, Result};
 use axum::Json;
 use tidings_domain::submissions::preparing;
 use tidings_domain::values::urls::completed;

@@ -9,7 +9,7 @@ use crate::features::comments::calls::CommentVotedResponse;
 use crate::features::comments::form::CommentVoteForm;
 use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::parts::deleted_user;
-use crate::markup::{Frame, Member, Page};
+use crate::markup::{Member, Page};
 use crate::request::{Next, PathOf};
 use crate::route::{LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -56,17 +56,14 @@ impl Question {
 
 /// GET /vote/:kind/:id: asks whether to vote a story or a comment up. The vote buttons of visitors lead here
 /// after the login. A link alone votes for nobody.
-pub async fn ask(
-    PathOf((kind, id)): PathOf<(String, String)>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Response> {
+pub async fn ask(PathOf((kind, id)): PathOf<(String, String)>, mut page: Page<Member>) -> Result<Response> {
     let Question { words, form: (action, name), back } = match Thing::parse(&kind, &id) {
-        Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,
-        Ok(Thing::Comment(address)) => Question::about_comment(&mut visit, &user, address).await?,
+        Ok(Thing::Story(id)) => Question::about_story(&mut page.visit, id).await?,
+        Ok(Thing::Comment(address)) => Question::about_comment(&mut page.visit, &page.user, address).await?,
         _ => return Err(RequestError::NotFound),
     };
     let Some(words) = words else { return Ok(Redirect::to(&back).into_response()) };
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let frame = page.frame().await?;
     let content = html! {
         h1 dir="auto" { (words) }
         form.form method="post" action=(action) {

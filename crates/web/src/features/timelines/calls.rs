@@ -6,8 +6,6 @@ use crate::App;
 use crate::error::{RequestError, Result, unknown_name};
 use crate::markup::Page;
 use crate::markup::parts::DELETED_USER;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::{DONE, DoneResponse, Form, PathOf, SignedForm, WindowQuery, answer};
 use axum::Json;
 use tidings_domain::Visit;

@@ -1,7 +1,5 @@
 //! Tweets and following.
 
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, parsed, text, valid};
 use tidings_domain::values::{TweetId, TweetText};
 use tidings_language::m;

@@ -2,8 +2,6 @@
 
 use crate::error::{RequestError, Result};
 use crate::markup::Page;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::parse;
 use crate::request::{PathOf, Status, answer};
 use axum::Json;

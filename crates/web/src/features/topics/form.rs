@@ -2,8 +2,6 @@
 
 use crate::error::Result;
 use crate::request::Fields;
-#[cfg(test)]
-use crate::request::description::values;
 use crate::request::form::{form, valid};
 use tidings_domain::Error;
 use tidings_domain::values::{Topic, TopicSentence};

@@ -2,6 +2,11 @@
 
 pub mod values;
 
+/// The module whose types the declarations of forms and answers name as schemas. The macros for these import it.
+pub mod schemas {
+    pub use super::values;
+}
+
 use crate::request::answers::JSON;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, Parameter, ParameterIn};
 use utoipa::openapi::request_body::RequestBody;

@@ -9,13 +9,12 @@ use crate::markup::addresses::{address_of_thing, comment_address, news_address, 
 use crate::markup::head::{excerpt, shortened};
 use crate::markup::parts::DELETED_USER;
 use serde_json::{Value, json};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::hooks::{self, Event, HookMessage};
 use tidings_domain::moderation::log;
 use tidings_domain::values::{HookFormat, Thing};
-use tidings_domain::{Error, Refusal, flags};
+use tidings_domain::{Error, Refusal, Visit, flags};
 use tidings_language::{Phrase, n, p, t};
 
 /// The page of the review queue.
