@@ -202,12 +202,42 @@ fn before_and_after(back: Option<String>, more: Option<String>) -> Markup {
 
 /// A form with one small button that comes back to the page, with these hidden fields.
 pub fn small_form(frame: &Frame<'_>, action: &str, fields: &[(&str, &str)], label: impl Render) -> Markup {
+    let fields = [fields, &[("next", &frame.way_back)]].concat();
+    button_form(frame, ("", action), &fields, (SMALL_BUTTON, label))
+}
+
+/// The classes of a small button that is not the main one.
+pub const SMALL_BUTTON: &str = "button small quiet";
+
+/// A form with one button: its classes and where it is sent, its hidden fields, and the classes and the label of the button.
+pub fn button_form(
+    frame: &Frame<'_>,
+    (class, action): (&str, &str),
+    fields: &[(&str, &str)],
+    (button, label): (&str, impl Render),
+) -> Markup {
     html! {
-        form method="post" action=(action) {
+        form class=[(!class.is_empty()).then_some(class)] method="post" action=(action) {
             (frame.signed_fields())
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            input type="hidden" name="next" value=(frame.way_back);
-            button.button.small.quiet { (label) }
+            button class=(button) { (label) }
+        }
+    }
+}
+
+/// A label of a button with more words for those who do not see what it stands beside.
+pub fn label_of(label: &str, more: impl Render) -> Markup {
+    html! { (label) span.hidden { " " (more) } }
+}
+
+/// A row of tabs: the address and the name of each, and whether the viewer is there.
+pub fn tabs(
+    label: impl Render,
+    tabs: impl IntoIterator<Item = (impl AsRef<str>, impl Render, bool)>,
+) -> Markup {
+    html! {
+        nav.tabs aria-label=(label) {
+            ul { @for (address, name, is_here) in tabs { (tab(address.as_ref(), name, is_here)) } }
         }
     }
 }

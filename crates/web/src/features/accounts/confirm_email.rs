@@ -3,6 +3,7 @@
 
 use super::mails::mail_link_again;
 use crate::markup::addresses::MAIL_SETTINGS;
+use crate::markup::parts::button_form;
 use crate::markup::{Frame, Notice};
 use crate::request::{LocalPath, PathOf, SignedFields};
 use crate::{App, Result};
@@ -51,12 +52,7 @@ fn section(id: &str, heading: &str, content: &Markup) -> Markup {
 
 /// The button that sends the link again.
 fn send_again_form(frame: &Frame<'_>) -> Markup {
-    html! {
-        form method="post" action="/settings/confirm-email" {
-            (frame.signed_fields())
-            button.button.small { (t!("Send the link again")) }
-        }
-    }
+    button_form(frame, ("", "/settings/confirm-email"), &[], ("button small", t!("Send the link again")))
 }
 
 /// Notices about a person's mail that does not arrive: it waits until an address is confirmed, or

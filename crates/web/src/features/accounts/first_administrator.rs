@@ -4,6 +4,7 @@
 use super::form::welcome_token;
 use crate::markup::Frame;
 use crate::markup::addresses::login_to;
+use crate::markup::parts::button_form;
 use crate::request::{LocalPath, SignedFields};
 use crate::{App, Result};
 use axum::response::Redirect;
@@ -32,11 +33,8 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
                     site = &frame.site().name))
             }
             @if let Some(viewer) = frame.viewer {
-                form.form method="post" action="/welcome" {
-                    (frame.signed_fields())
-                    input type="hidden" name="token" value=(token);
-                    button.button { (t!("Make {username} the administrator", username = &viewer.username)) }
-                }
+                @let label = t!("Make {username} the administrator", username = &viewer.username);
+                (button_form(frame, ("form", "/welcome"), &[("token", token)], ("button", label)))
             } @else {
                 p { a.button href={ "/register?token=" (token) } { (t!("Sign up as the administrator")) } }
                 p {

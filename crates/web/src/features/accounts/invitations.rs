@@ -7,7 +7,7 @@ use crate::App;
 use crate::error::{RequestError, Result, refusals};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address};
-use crate::markup::parts::age;
+use crate::markup::parts::{SMALL_BUTTON, age, button_form, label_of};
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::{SignedFields, answer};
 use crate::route::SHORT;
@@ -20,6 +20,7 @@ use tidings_language::spans::{span, wait};
 use tidings_language::{m, n, t};
 
 const PAGE: &str = "/settings/invitations";
+const WITHDRAW: &str = "/settings/invitations/withdraw";
 
 /// The page. `has_mail` says whether the site sends mail.
 fn shown(frame: &Frame<'_>, own: &OwnInvitations, has_mail: bool) -> Markup {
@@ -86,13 +87,8 @@ fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
                 }
             }
         }
-        form method="post" action={ (PAGE) "/withdraw" } {
-            (frame.signed_fields())
-            input type="hidden" name="invitation" value=(open.code.expose());
-            button.button.small.quiet {
-                (t!("Withdraw")) span.hidden { " " (t!("the invitation made {made}", made)) }
-            }
-        }
+        @let label = label_of(t!("Withdraw"), t!("the invitation made {made}", made));
+        (button_form(frame, ("", WITHDRAW), &[("invitation", open.code.expose())], (SMALL_BUTTON, label)))
     }
 }
 

@@ -75,13 +75,9 @@ fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
 }
 
 /// GET /people/tree and /people/tree/:start.
-pub async fn tree(
-    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup> {
-    let page = tree::tree(&mut visit, start).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(tree_page(&frame, &page, start))
+pub async fn tree(PathOf(ListPath { start }): PathOf<ListPath>, mut page: Page) -> Result<Markup> {
+    let part = tree::tree(&mut page.visit, start.0).await?;
+    Ok(tree_page(&page.frame().await?, &part, start.0))
 }
 
 /// The address of those whom somebody has invited.

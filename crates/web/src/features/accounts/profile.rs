@@ -14,17 +14,16 @@ use crate::markup::feed_links::FeedKind;
 use crate::markup::head::{PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
-use crate::markup::parts::{age, empty_but, empty_page, number, search_within, tab};
+use crate::markup::parts::{age, empty_but, empty_page, number, search_within, tabs};
 use crate::markup::withheld::{Kind, insider_notice, insider_words, show_link, unlisted_note};
 use crate::markup::{Frame, Notice, Page, PageHead};
 use crate::request::paging::PageQuery;
 use crate::request::path::AtName;
-use crate::request::{Fields, LocalPath, PathOf, SignedFields};
+use crate::request::{Fields, PathOf, SignedFields};
 use crate::{App, RequestError, Result};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
-use tidings_domain::Visit;
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Perspective, Reader};
@@ -205,20 +204,14 @@ impl ProfilePage<'_> {
     /// The views of the person, with numbers.
     fn tabs(&self, frame: &Frame<'_>) -> Markup {
         let views = View::iter().filter(|view| self.has_posts || *view != View::Posts);
-        html! {
-            nav.tabs aria-label=(t!("What {username} did", username = &self.profile.user.username)) {
-                ul {
-                    @for view in views {
-                        @let address = format!("{}?show={}", frame.here.path(), <&str>::from(view));
-                        @let name = html! {
-                            (view.title())
-                            @if let Some(count) = view.count(self.profile) { " " span.count { (number(count)) } }
-                        };
-                        (tab(&address, name, view == self.view))
-                    }
-                }
-            }
-        }
+        let tab = |view: View| {
+            let name = html! {
+                (view.title())
+                @if let Some(count) = view.count(self.profile) { " " span.count { (number(count)) } }
+            };
+            (format!("{}?show={}", frame.here.path(), <&str>::from(view)), name, view == self.view)
+        };
+        tabs(t!("What {username} did", username = &self.profile.user.username), views.map(tab))
     }
 
     fn entries(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
@@ -350,7 +343,7 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
 
 /// GET /user/:name?show=V&before=C: the address of earlier versions, with the form of that time for the owner.
 pub async fn profile(PathOf(name): PathOf<String>, page: Page, fields: Fields) -> Result<Markup> {
-    show(&page.app, page.visit, &page.here, &name, &fields).await
+    show(page, &name, &fields).await
 }
 
 /// GET /@:name?show=V&before=C. Without timelines, it leads to the other address.
@@ -358,17 +351,16 @@ pub async fn at(PathOf(AtName(name)): PathOf<AtName>, page: Page, fields: Fields
     if !page.app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
-    Ok(show(&page.app, page.visit, &page.here, &name, &fields).await?.into_response())
+    Ok(show(page, &name, &fields).await?.into_response())
 }
 
 /// Shows the view that is asked for, or else the first with anything. Rounds: those of the profile, and those of the list.
-async fn show(app: &App, mut visit: Visit, here: &LocalPath, name: &str, fields: &Fields) -> Result<Markup> {
+async fn show(mut page: Page, name: &str, fields: &Fields) -> Result<Markup> {
     let query: PageQuery = fields.read()?;
     let asked: Option<View> =
         fields.parsed_optional("show", m!("it must be stories, comments, posts or about"))?;
-    visit.asks_for_hidden = here.shows_hidden();
-    let profile = profiles::profile(&mut visit, name).await?;
-    let has_posts = app.site.rules.features.timelines;
+    let profile = profiles::profile(&mut page.visit, name).await?;
+    let has_posts = page.app.site.rules.features.timelines;
     let exists = |view: &View| has_posts || *view != View::Posts;
     let first =
         || View::iter().filter(exists).find(|view| view.count(&profile).is_none_or(|count| count > 0));
@@ -377,27 +369,28 @@ async fn show(app: &App, mut visit: Visit, here: &LocalPath, name: &str, fields:
     let view = asked.or_else(first).unwrap_or(View::About);
     let user = &profile.user;
     let shown = match view {
-        View::Stories => Shown::Stories(news_lists::posted(&mut visit, user.id, 0, ENTRIES.into()).await?),
+        View::Stories => {
+            Shown::Stories(news_lists::posted(&mut page.visit, user.id, 0, ENTRIES.into()).await?)
+        }
         View::Comments => Shown::Comments(
-            comment_lists::of_user(&mut visit, user.id, &user.username, 0, ENTRIES.into()).await?,
+            comment_lists::of_user(&mut page.visit, user.id, &user.username, 0, ENTRIES.into()).await?,
         ),
         View::Posts => {
             let window: Window = query.into();
             // The later pages are those of the whole list.
             let count = if window.before.is_none() { ENTRIES.into() } else { window.count };
             let window = Window { count, ..window };
-            Shown::Posts(reading::of_user(&mut visit, user.id, &window).await?)
+            Shown::Posts(reading::of_user(&mut page.visit, user.id, &window).await?)
         }
         View::About => Shown::About,
     };
-    let file = PersonFile::read(&mut visit, &profile).await?;
-    let reader = visit.reader().await?;
-    visit.note_seen(|_| [OnPage::Person(user.id)]).await?;
-    let frame = Frame::of(app, &mut visit, here).await?;
-    let has_form = here.path().starts_with("/user/");
+    let file = PersonFile::read(&mut page.visit, &profile).await?;
+    let reader = page.visit.reader().await?;
+    page.visit.note_seen(|_| [OnPage::Person(user.id)]).await?;
+    let has_form = page.here.path().starts_with("/user/");
     let (shown, reader) = (&shown, reader.as_deref());
-    let page = ProfilePage { profile: &profile, view, shown, has_posts, reader, has_form, file };
-    Ok(page.render(&frame))
+    let shown = ProfilePage { profile: &profile, view, shown, has_posts, reader, has_form, file };
+    Ok(shown.render(&page.frame().await?))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`

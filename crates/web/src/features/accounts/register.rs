@@ -19,7 +19,6 @@ use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
 use tidings_domain::accounts::single_sign_on::ProviderLogin;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
 use tidings_domain::values::{
     Email, InvitationCode, MAX_APPLICATION, PASSWORD_MIN, Restriction, STAFF_PASSWORD_MIN, SignupMode,
@@ -269,19 +268,12 @@ fn application_field() -> Markup {
 }
 
 /// The page for somebody whom the provider knows.
-pub async fn register_page(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
-    wanted: &WantedPage,
-    person: NewPerson,
-) -> Result<Markup> {
-    let facts = signup::facts(&mut visit, Admittance::default()).await?;
-    let frame = Frame::of(app, &mut visit, here).await?;
-    let has_mail = app.mailer.is_some();
-    let page =
+pub async fn register_page(page: &mut Page, wanted: &WantedPage, person: NewPerson) -> Result<Markup> {
+    let facts = signup::facts(&mut page.visit, Admittance::default()).await?;
+    let has_mail = page.app.mailer.is_some();
+    let shown =
         RegisterPage { invitation: "", wanted, token: None, facts: &facts, has_mail, person: Some(&person) };
-    Ok(page.render(&frame))
+    Ok(shown.render(&page.frame().await?))
 }
 
 /// The page with these fields. What a refused form says itself is wrong with an invitation; and without the token, once that
@@ -325,12 +317,8 @@ pub async fn form(page: Page, IsLocal(is_local): IsLocal, fields: Fields) -> Res
 }
 
 /// The page of a refused form.
-pub async fn again(
-    page: Page,
-    IsLocal(is_local): IsLocal,
-    Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
-) -> Result<Markup> {
-    shown(page, is_local, &fields, true).await
+pub async fn again(page: Page, local: IsLocal, Extension(again): Extension<ShownAgain>) -> Result<Markup> {
+    shown(page, local.0, &again.fields, true).await
 }
 
 /// The answer to an application.

@@ -9,7 +9,7 @@ use super::admin::figures::{Row, Unit, charts};
 use super::changes::VERSION;
 use crate::features::action::begin_long;
 use crate::limits::ADMIN_STORIES;
-use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
+use crate::markup::parts::{Column, age, author, number, tabs, title_link, wide_table};
 use crate::markup::{Administrator, Frame, Notice, Page, dates};
 use crate::request::{Fields, SignedForm};
 use crate::server::figures as app_figures;
@@ -61,11 +61,7 @@ impl Tab {
 impl AdminPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
-            nav.tabs aria-label=(t!("Administration")) {
-                ul {
-                    @for (part, address, name) in Tab::ALL { (tab(address, name.text(), part == self.tab)) }
-                }
-            }
+            (tabs(t!("Administration"), Tab::ALL.map(|(part, address, name)| (address, name.text(), part == self.tab))))
             @match self.tab {
                 Tab::Today => (self.today(frame)),
                 Tab::Month => (charts(&self.days(), Unit::Day)),

@@ -4,7 +4,7 @@ use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::acting::ModeratedResponse;
 use crate::features::moderation::form::{hours, time};
-use crate::markup::parts::OUTSIDE;
+use crate::markup::parts::{OUTSIDE, label_of, small_form};
 use crate::markup::{Administrator, Field, Frame, Page};
 use crate::request::form::{form, optional, parsed, text_or_empty};
 use crate::request::{Fields, answer};
@@ -207,12 +207,8 @@ impl Frame<'_> {
                     }
                 }
                 @if self.viewer.is_some() {
-                    form method="post" action="/announcement/dismiss" {
-                        (self.signed_fields())
-                        input type="hidden" name="made" value=(announcement.made);
-                        input type="hidden" name="next" value=(self.way_back);
-                        button.button.small.quiet { (t!("Dismiss")) span.hidden { " " (t!("the announcement")) } }
-                    }
+                    @let label = label_of(t!("Dismiss"), t!("the announcement"));
+                    (small_form(self, "/announcement/dismiss", &[("made", &announcement.made.to_string())], label))
                 }
             }
         }

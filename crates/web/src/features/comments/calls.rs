@@ -51,6 +51,20 @@ answer! {
         comment_id: String = comment.to_string(), values::CommentAddress;
     }
 
+    /// The comments of a story.
+    // Only described: a thread may be too deep for a serializer, which is recursive. `thread` writes it.
+    pub struct CommentTreeResponse as CommentTree {
+        status;
+        comments: Vec<CommentEntry<'static>>;
+        /// The value of `after` for the next part; null at the end.
+        next: Option<String>, Option<values::CommentCursor>;
+        /// The stories that were merged into this one; missing if there are none. Each keeps its own
+        /// comments, which this call gets by the number of that story.
+        merged?: Vec<NewsId>, Vec<u64>;
+        /// The story that this one was merged into; missing if it was not.
+        merged_into?: NewsId, u64;
+    }
+
     /// A comment with its replies.
     struct CommentEntry<'a> as Comment {
         /// The id, unique within the story.
@@ -131,25 +145,6 @@ answer! {
 enum ParentId {
     Comment(CommentId),
     None(i8),
-}
-
-/// The comments of a story.
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
-#[cfg_attr(test, schema(as = CommentTree))]
-pub struct CommentTreeResponse {
-    status: Status,
-    comments: Vec<CommentEntry<'static>>,
-    /// The value of `after` for the next part; null at the end.
-    #[cfg_attr(test, schema(value_type = Option<values::CommentCursor>, required = true))]
-    next: Option<String>,
-    /// The stories that were merged into this one; missing if there are none. Each keeps its own
-    /// comments, which this call gets by the number of that story.
-    #[cfg_attr(test, schema(value_type = Vec<u64>, required = false))]
-    merged: Option<Vec<NewsId>>,
-    /// The story that this one was merged into; missing if it was not.
-    #[cfg_attr(test, schema(value_type = u64, required = false))]
-    merged_into: Option<NewsId>,
 }
 
 /// POST /api/postcomment.

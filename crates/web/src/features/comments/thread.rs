@@ -85,39 +85,29 @@ impl<'a> ThreadPage<'a> {
         let comment = self.at.and_then(|(at, _)| self.thread.line_of(at));
         let perspective = self.thread.perspective();
         let comment = comment.and_then(|line| perspective.see(line, ShownIn::List));
-        let is_withheld = !perspective.sees(&self.thread.news, ShownIn::Chosen);
-        match (comment, is_withheld) {
-            (Some(line), _) => {
-                format!("{}: {}", line.username.unwrap_or(deleted_user()), excerpt(line.body()))
-            }
-            (None, true) => String::new(),
-            (None, false) => match (news.text(), news.link()) {
-                (Some(text), _) => excerpt(text),
-                (None, link) => {
-                    let comments = n!(news.comments, "{count} comment", "{count} comments");
-                    let site = &frame.site().name;
-                    let author = username.as_deref().unwrap_or(deleted_user());
-                    let words = match link {
-                        Some(link) => t!(
-                            "{comments} on {site} about a story from {host} submitted by {author}.",
-                            comments,
-                            site,
-                            host = &link.host,
-                            author
-                        ),
-                        None => {
-                            t!(
-                                "{comments} on {site} about a story submitted by {author}.",
-                                comments,
-                                site,
-                                author
-                            )
-                        }
-                    };
-                    words.to_string()
-                }
-            },
+        if let Some(line) = comment {
+            return format!("{}: {}", line.username.unwrap_or(deleted_user()), excerpt(line.body()));
         }
+        if !perspective.sees(&self.thread.news, ShownIn::Chosen) {
+            return String::new();
+        }
+        if let Some(text) = news.text() {
+            return excerpt(text);
+        }
+        let comments = n!(news.comments, "{count} comment", "{count} comments");
+        let site = &frame.site().name;
+        let author = username.as_deref().unwrap_or(deleted_user());
+        let words = match news.link().map(|link| &link.host) {
+            Some(host) => t!(
+                "{comments} on {site} about a story from {host} submitted by {author}.",
+                comments,
+                site,
+                host,
+                author
+            ),
+            None => t!("{comments} on {site} about a story submitted by {author}.", comments, site, author),
+        };
+        words.to_string()
     }
 
     /// The content above the comments.

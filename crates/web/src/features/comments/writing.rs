@@ -280,21 +280,19 @@ fn is_edit(fields: &Fields) -> bool {
 }
 
 /// The page of a comment that was refused or is to be previewed. Buttons on it return to the page with the form.
-pub async fn again(
-    Page { app, mut visit, .. }: Page<Member>,
-    Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
-) -> Result<Markup> {
+pub async fn again(mut page: Page<Member>, Extension(again): Extension<ShownAgain>) -> Result<Markup> {
+    let ShownAgain { fields, .. } = again;
     let NewsIdForm { news_id: news } = fields.read()?;
     let edited = id_or_none::<CommentId>(&fields, "comment_id")?;
     let parent: Option<CommentId> = if edited.is_none() { id_or_none(&fields, "parent_id")? } else { None };
-    let thread = thread_with(&mut visit, news, edited.or(parent)).await?;
+    let thread = thread_with(&mut page.visit, news, edited.or(parent)).await?;
     let here = match (edited, parent) {
         (Some(edited), _) => format!("/editcomment/{news}/{edited}"),
         (None, Some(parent)) => format!("/reply/{news}/{parent}"),
         (None, None) => news_address(news),
     };
-    let here = LocalPath::parse(&here);
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    page.here = LocalPath::parse(&here);
+    let frame = page.frame().await?;
     match edited {
         Some(edited) => edit_page(&frame, &thread, edited, true),
         None => reply_page(&frame, &thread, parent),
@@ -319,30 +317,23 @@ pub fn comments_with_news(frame: &Frame<'_>, comments: &[Seen<UserComment>]) -> 
 }
 
 /// GET /usercomments/:name/:start.
-pub async fn of_user(
-    PathOf((name, Start(start))): PathOf<(String, Start)>,
-    Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup> {
-    let user = profiles::profile(&mut visit, &name).await?.user.clone();
-    let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+pub async fn of_user(PathOf((name, start)): PathOf<(String, Start)>, mut page: Page) -> Result<Markup> {
+    let user = profiles::profile(&mut page.visit, &name).await?.user.clone();
+    let part = lists::of_user(&mut page.visit, user.id, &user.username, start.0, PAGE_ROWS).await?;
+    let frame = page.frame().await?;
     let heading = t!("Comments by {author}", author = &user.username).to_string();
     let base = user_address("usercomments", &user.username, "/");
     let first_page = format!("{base}0");
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() && page.unlisted == 0 {
-            @let later = (start > 0).then_some((t!("No more comments."), &*first_page));
+        @if part.comments.is_empty() && part.unlisted == 0 {
+            @let later = (start.0 > 0).then_some((t!("No more comments."), &*first_page));
             (empty_page(later, t!("No comments here yet."), ("/latest/0", t!("Find a story to discuss"))))
         }
-        (comments_with_news(&frame, &page.comments))
-        (unlisted_note(&frame, page.unlisted, Kind::Comment))
-        (paging(
-            &|start| frame.here.keeping_hidden(format!("{base}{start}")),
-            start,
-            (PAGE_ROWS, PAGE_ROWS),
-            page.total,
-        ))
+        (comments_with_news(&frame, &part.comments))
+        (unlisted_note(&frame, part.unlisted, Kind::Comment))
+        @let address = |start| frame.here.keeping_hidden(format!("{base}{start}"));
+        (paging(&address, start.0, (PAGE_ROWS, PAGE_ROWS), part.total))
     };
     let feed = FeedKind::Person(Written::Comments, user.username.clone());
     Ok(frame.page_with(&heading, &PageHead::default().feeds([feed]), &content))

@@ -5,7 +5,7 @@ use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, INBOX_ENTRIES};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
-use crate::markup::parts::{fitting, more_link, tab};
+use crate::markup::parts::{SMALL_BUTTON, button_form, fitting, more_link, tabs};
 use crate::markup::{Frame, Member, Page, PageHead};
 use crate::request::form::{form, optional, parse, parsed};
 use crate::request::local_path::add_parameter;
@@ -204,12 +204,7 @@ fn marked_line(frame: &Frame<'_>, until: EntryId, back: &str) -> Markup {
     html! {
         div.notice.undo role="status" {
             span { (t!("Everything is marked as read.")) }
-            form.inline method="post" action="/inbox/undo" {
-                (frame.signed_fields())
-                input type="hidden" name="until" value=(until);
-                input type="hidden" name="next" value=(back);
-                button.button.small { (t!("Undo")) }
-            }
+            (button_form(frame, ("inline", "/inbox/undo"), &[("until", &until.to_string()), ("next", back)], ("button small", t!("Undo"))))
         }
     }
 }
@@ -223,15 +218,8 @@ fn filters(here: Filter) -> Markup {
         Filter::Kind(Kind::Follow) => t!("Followers"),
         Filter::Kind(Kind::Moderation) => t!("Moderators"),
     };
-    html! {
-        nav.tabs aria-label=(t!("Inbox")) {
-            ul {
-                @for filter in Filter::SHOWN.into_iter().chain((!Filter::SHOWN.contains(&here)).then_some(here)) {
-                    (tab(&filter_address(filter, None), name(filter), filter == here))
-                }
-            }
-        }
-    }
+    let shown = Filter::SHOWN.into_iter().chain((!Filter::SHOWN.contains(&here)).then_some(here));
+    tabs(t!("Inbox"), shown.map(|filter| (filter_address(filter, None), name(filter), filter == here)))
 }
 
 /// The feed of the inbox, if the viewer has made one.
@@ -246,13 +234,7 @@ pub fn feed_of(viewer: &User) -> Option<FeedKind> {
 /// The private addresses of the feed, with the buttons that change them.
 fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
     let button = |feed: &str, name: &str| {
-        html! {
-            form method="post" action="/inbox/feed" {
-                (frame.signed_fields())
-                input type="hidden" name="feed" value=(feed);
-                button.button.small.quiet { (name) }
-            }
-        }
+        button_form(frame, ("", "/inbox/feed"), &[("feed", feed)], (SMALL_BUTTON, name))
     };
     html! {
         div.inbox-feed {
@@ -383,14 +365,11 @@ answer! {
 }
 
 /// GET /api/inbox.
-pub async fn list(
-    Page { mut visit, user, .. }: Page<Member>,
-    Form(InboxQuery { count, before }): Form<InboxQuery>,
-) -> Result<Json<InboxResponse>> {
-    let window = InboxWindow { before, ..InboxWindow::newest(count) };
-    let InboxPage { entries, mut next, .. } = inbox::page(&mut visit, user.id, &window).await?;
-    visit.learn_badge().await;
-    let unread = visit.viewer().await?.map_or(0, |viewer| viewer.replies);
+pub async fn list(mut page: Page<Member>, Form(query): Form<InboxQuery>) -> Result<Json<InboxResponse>> {
+    let window = InboxWindow { before: query.before, ..InboxWindow::newest(query.count) };
+    let InboxPage { entries, mut next, .. } = inbox::page(&mut page.visit, page.user.id, &window).await?;
+    page.visit.learn_badge().await;
+    let unread = page.visit.viewer().await?.map_or(0, |viewer| viewer.replies);
     let cost = |entry: &InboxEntry| API_ENTRY_BYTES + entry.text().map_or(0, size::json_bytes);
     let fits = fitting(&entries, API_LIST_BYTES, cost);
     let shown = entries.get(..fits).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::markup::addresses::{
 use crate::markup::autolink::autolink;
 use crate::markup::fields::draft_key;
 use crate::markup::head::{excerpt, shortened};
-use crate::markup::parts::{age, deleted_user};
+use crate::markup::parts::{age, button_form, deleted_user};
 use maud::{Markup, html};
 use std::borrow::Cow;
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor};
@@ -241,14 +241,9 @@ fn reply_form(
 /// The button for what has no page that would mark it as read.
 fn read_form(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
     let id = entry.place.id;
-    html! {
-        form.entry-tool method="post" action="/readinbox" {
-            (frame.signed_fields())
-            input type="hidden" name="id" value=(id);
-            input type="hidden" name="next" value={ (back) "#" (anchor(id)) };
-            button.mark { (t!("mark as read")) span.hidden { ": " (description(entry)) } }
-        }
-    }
+    let fields = [("id", &*id.to_string()), ("next", &format!("{back}#{}", anchor(id)))];
+    let label = html! { (t!("mark as read")) span.hidden { ": " (description(entry)) } };
+    button_form(frame, ("entry-tool", "/readinbox"), &fields, ("mark", label))
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use super::flagging::reason_name;
 use super::person_tools::{SPANS, USUAL_SPAN, options, so_far};
 use super::raid;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
-use crate::markup::addresses::{address_of_thing, profile_address};
+use crate::markup::addresses::address_of_thing;
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, in_a_row, more_link, number};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, button_form, in_a_row, more_link, number};
 use crate::markup::{Frame, Member, Moderator, Page};
 use crate::request::form::{form, optional, parsed};
 use crate::request::{Form, SignedForm, answer, paging};
@@ -102,10 +102,7 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
             @if check.is_running() {
                 p role="status" { (t!("A search is running. Reload the page in a minute.")) }
             } @else {
-                form.inline method="post" action="/moderate/votes" {
-                    (frame.signed_fields())
-                    button.button.small { (t!("Look for vote rings")) }
-                }
+                (button_form(frame, ("inline", "/moderate/votes"), &[], ("button small", t!("Look for vote rings"))))
             }
             @if let Some((began, report)) = last.as_deref() {
                 p.hint {
@@ -128,7 +125,7 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
 fn vote_ring(ring: &VoteRing) -> Markup {
     html! {
         p {
-            @for name in &ring.accounts { a.author href=(profile_address(name, "")) { (name) } " " }
+            @for name in &ring.accounts { (author(Some(name))) " " }
         }
         p.hint {
             (n!(
@@ -253,13 +250,13 @@ fn own_text(row: &Row) -> &str {
 }
 
 /// The person behind a row, in one line.
-fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
+fn history(frame: &Frame<'_>, person: Option<&RowAuthor>) -> Markup {
     html! {
         p.review-author {
-            @match author {
+            @match person {
                 None => (DELETED_USER),
                 Some(RowAuthor { username, ctime, karma, posted, comments, tweets, role, .. }) => {
-                    @let name = html! { a.author href=(profile_address(username, "")) { (username) } };
+                    @let name = author(Some(username));
                     (t!(
                         "by {author}, joined {age}, {figures}",
                         author = html! {

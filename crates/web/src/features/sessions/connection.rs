@@ -2,14 +2,16 @@
 
 use super::single_sign_on::{demand_provider, way_there};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, SIGN_IN_SERVICE_SETTINGS};
+use crate::markup::parts::button_form;
 use crate::markup::{Field, Frame, Member, Notice, Page};
-use crate::request::{LocalPath, SignedFields};
+use crate::request::SignedFields;
+use crate::request::form::FORM_PAGE;
 use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::User;
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin};
 use tidings_domain::moderation::group_roles;
-use tidings_domain::{User, Visit};
 use tidings_language::t;
 
 /// The name of the provider; empty without one.
@@ -50,11 +52,8 @@ fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
         @if user.identity.is_some() {
             p { (t!("Your account is connected to {provider}. You log in with “Log in with {provider}”.", provider)) }
             @if can_disconnect {
-                form.form method="post" action="/oidc/disconnect" {
-                    (frame.signed_fields())
-                    (frame.form_page())
-                    button.button.grave { (t!("Disconnect")) }
-                }
+                @let of_page = [(FORM_PAGE, frame.here.as_str())];
+                (button_form(frame, ("form", "/oidc/disconnect"), &of_page, ("button grave", t!("Disconnect"))))
                 p.hint {
                     (t!("After that, you log in without {provider}. You can connect your account again later.", provider))
                 }
@@ -85,13 +84,8 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
 }
 
 /// The page that asks somebody who has come back whether this is the account to connect.
-pub(super) async fn connect_page(
-    app: &App,
-    visit: &mut Visit,
-    here: &LocalPath,
-    (login, ticket): (&ProviderLogin, &str),
-) -> Result<Markup> {
-    let frame = Frame::of(app, visit, here).await?;
+pub(super) async fn connect_page(page: &mut Page, (login, ticket): (&ProviderLogin, &str)) -> Result<Markup> {
+    let frame = page.frame().await?;
     let provider = provider_name(&frame);
     let known_as = Some(&*login.username).filter(|name| !name.is_empty()).or(login.email.as_deref());
     let content = html! {
@@ -106,11 +100,8 @@ pub(super) async fn connect_page(
                         provider, username))
                 }
             }
-            form.form method="post" action="/oidc/connect" {
-                (frame.signed_fields())
-                input type="hidden" name="ticket" value=(ticket);
-                button.button { (t!("Connect {username}", username = &viewer.username)) }
-            }
+            @let label = t!("Connect {username}", username = &viewer.username);
+            (button_form(&frame, ("form", "/oidc/connect"), &[("ticket", ticket)], ("button", label)))
         }
         p { a.action href=(SIGN_IN_SERVICE_SETTINGS) { (t!("Cancel")) } }
     };

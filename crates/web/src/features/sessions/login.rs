@@ -6,6 +6,7 @@ use super::second_step::second_step_page;
 use crate::features::accounts::form::Credentials;
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
+use crate::markup::parts::button_form;
 use crate::markup::{Field, Frame, Page};
 use crate::request::{
     DONE, DoneResponse, Fields, Form, FromFields, LocalPath, Next, ShownAgain, SignedFields, answer, cookies,
@@ -218,11 +219,8 @@ pub async fn log_in(app: App, device: Device, here: LocalPath, fields: Fields) -
 
 /// The page of a refused login: the form again; for somebody who has shown what a login takes but is banned, what they
 /// can do. With a second factor, the ban is told after the second step.
-pub async fn again(
-    app: App,
-    here: LocalPath,
-    Extension(ShownAgain { fields, failure }): Extension<ShownAgain>,
-) -> Result<Markup> {
+pub async fn again(app: App, here: LocalPath, Extension(again): Extension<ShownAgain>) -> Result<Markup> {
+    let ShownAgain { fields, failure } = again;
     if let Some(id) = failure.and_then(|failure| failure.decision()) {
         let stranger = Stranger { username: fields.text("username"), has_second_factor: false, ticket: None };
         return Ok(banned_page(&app, &here, id, stranger).await);
@@ -246,10 +244,7 @@ pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Mark
                 (t!("This logs you out of this browser. In your settings you can {end}.",
                     end = html! { a href="/settings/sessions" { (t!("end other sessions")) } }))
             }
-            form.form method="post" action="/logout" {
-                (frame.signed_fields())
-                button.button { (heading) }
-            }
+            (button_form(&frame, ("form", "/logout"), &[], ("button", heading)))
         } @else {
             p { (t!("You are not logged in.")) }
         }

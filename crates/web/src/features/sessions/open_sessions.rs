@@ -2,7 +2,7 @@
 
 use crate::features::accounts::form::EndedSessionForm;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::parts::age;
+use crate::markup::parts::{SMALL_BUTTON, age, button_form, label_of};
 use crate::markup::{Frame, Member, Notice, Page};
 use crate::request::agent_name::agent_name;
 use crate::request::{DONE, DoneResponse, SignedFields, answer};
@@ -14,6 +14,8 @@ use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
 use tidings_language::{Phrase, t};
 
+const PAGE: &str = "/settings/sessions";
+
 /// The page of sessions.
 fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
     let content = html! {
@@ -22,11 +24,7 @@ fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
         }
         ul.people { @for session in sessions { li.session { (session_item(frame, session)) } } }
         @if sessions.iter().any(|session| !session.current) {
-            form.form method="post" action="/settings/sessions" {
-                (frame.signed_fields())
-                input type="hidden" name="session" value="others";
-                button.button.grave { (t!("End all other sessions")) }
-            }
+            (button_form(frame, ("form", PAGE), &[("session", "others")], ("button grave", t!("End all other sessions"))))
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
@@ -51,11 +49,8 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
             }
         }
         @if !session.current {
-            form method="post" action="/settings/sessions" {
-                (frame.signed_fields())
-                input type="hidden" name="session" value=(session.id);
-                button.button.small.quiet { (t!("verb" => "End")) span.hidden { " " (t!("the session: {name}", name = &name)) } }
-            }
+            @let label = label_of(t!("verb" => "End"), t!("the session: {name}", name = &name));
+            (button_form(frame, ("", PAGE), &[("session", &session.id)], (SMALL_BUTTON, label)))
         }
     }
 }
@@ -87,7 +82,7 @@ pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect> {
         form.set_a_state();
     }
     end_session(&app, &form).await?;
-    Notice::SessionsEnded.redirect_anew(&app, form.user.id, "/settings/sessions").await
+    Notice::SessionsEnded.redirect_anew(&app, form.user.id, PAGE).await
 }
 
 /// Ends one session or all others, for both the form and the API.

@@ -8,7 +8,7 @@ use crate::error::{ProviderError, RequestError, Result};
 use crate::features::accounts::register::{NewPerson, register_page};
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::Page;
-use crate::request::{Fields, LocalPath, cookies};
+use crate::request::{Fields, cookies};
 use crate::server::headers::without_secret;
 use crate::server::provider;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -68,7 +68,12 @@ pub(super) fn demand_provider(app: &App) -> Result<()> {
 }
 
 /// GET /oidc/callback: code or error, state, iss.
-pub async fn come_back(page: Page, device: Device, headers: HeaderMap, fields: Fields) -> Result<Response> {
+pub async fn come_back(
+    mut page: Page,
+    device: Device,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response> {
     demand_provider(&page.app)?;
     let cookie = cookies::journey(&page.app, &headers);
     let at = (&*page.app.site, page.app.now());
@@ -79,7 +84,7 @@ pub async fn come_back(page: Page, device: Device, headers: HeaderMap, fields: F
         }
     };
     let wanted = WantedPage::leading_to(&journey.next);
-    match arrive(&page.app, page.visit, &page.here, (&fields, &journey, &trip), (&device, &wanted)).await {
+    match arrive(&mut page, (&fields, &journey, &trip), (&device, &wanted)).await {
         Ok(response) => Ok(response),
         Err(failure) if journey.errand == Errand::LogIn => {
             Ok(refused_page(&page.app, &page.here, &wanted, &failure).await)
@@ -90,14 +95,13 @@ pub async fn come_back(page: Page, device: Device, headers: HeaderMap, fields: F
 
 /// Does what somebody went to the provider for.
 async fn arrive(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
+    page: &mut Page,
     (fields, journey, trip): (&Fields, &Journey, &RoundTrip),
     (device, wanted): (&Device, &WantedPage),
 ) -> Result<Response> {
+    let app = page.app.clone();
     let at = (&*app.site, app.now());
-    let login = login_of(app, (fields, journey, trip)).await?;
+    let login = login_of(&app, (fields, journey, trip)).await?;
     match journey.errand {
         Errand::LogIn => match group_roles::log_in(at, &login, device).await.map_err(RequestError::from) {
             Err(failure) => match failure.decision() {
@@ -105,29 +109,29 @@ async fn arrive(
                     let (username, ticket) = single_sign_on::of_banned(at, &login).await?;
                     let (username, ticket) = (&*username, Some(&*ticket));
                     let stranger = Stranger { username, has_second_factor: false, ticket };
-                    let page = banned_page(app, here, id, stranger).await;
-                    Ok((StatusCode::FORBIDDEN, page).into_response())
+                    let banned = banned_page(&app, &page.here, id, stranger).await;
+                    Ok((StatusCode::FORBIDDEN, banned).into_response())
                 }
                 None => Err(failure),
             },
-            Ok(SignedOn::Known(LogIn::Done(session))) => Ok(enter(app, &session, &journey.next)),
+            Ok(SignedOn::Known(LogIn::Done(session))) => Ok(enter(&app, &session, &journey.next)),
             Ok(SignedOn::Known(LogIn::SecondStep(step))) => {
-                Ok(second_step_page(app, here, &step, wanted).await?.into_response())
+                Ok(second_step_page(&app, &page.here, &step, wanted).await?.into_response())
             }
             Ok(SignedOn::Unknown(ticket)) => {
                 let person = NewPerson::of(&login, ticket);
-                Ok(register_page(app, visit, here, wanted, person).await?.into_response())
+                Ok(register_page(page, wanted, person).await?.into_response())
             }
         },
         Errand::Connect(user) => {
-            demand_same(&mut visit, user).await?;
+            demand_same(&mut page.visit, user).await?;
             let ticket = single_sign_on::ticket_to_connect(at, &login).await?;
-            Ok(connect_page(app, &mut visit, here, (&login, &ticket)).await?.into_response())
+            Ok(connect_page(page, (&login, &ticket)).await?.into_response())
         }
         Errand::Confirm(user) => {
-            demand_same(&mut visit, user).await?;
-            let owner = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
-            let session = visit.session().ok_or(RequestError::LoginRequired)?;
+            demand_same(&mut page.visit, user).await?;
+            let owner = page.visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+            let session = page.visit.session().ok_or(RequestError::LoginRequired)?;
             single_sign_on::confirm(at, (&owner, session), &login).await?;
             Ok(Redirect::to(&journey.next).into_response())
         }

@@ -285,25 +285,22 @@ pub async fn stories(PathOf((host, Start(start))): PathOf<(String, Start)>, page
     stories_from(page, (&host, start)).await
 }
 
-async fn stories_from(
-    Page { app, mut visit, here, .. }: Page,
-    (host, start): (&Hostname, u64),
-) -> Result<Response> {
-    let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
+async fn stories_from(mut page: Page, (host, start): (&Hostname, u64)) -> Result<Response> {
+    let stories = lists::from_host(&mut page.visit, host, start, SITE_NEWS).await?;
     let heading = t!("Stories from {site}", site = host.as_str()).to_string();
     let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));
     let address = ListAddress { first: &first, more: &more, size: SITE_NEWS };
     let list = NewsListPage {
         before: html! {
-            @if app.site.rules.features.sites {
+            @if page.app.site.rules.features.sites {
                 p { a.action href=(site_address(host)) { (t!("Votes on this site")) } }
             }
         },
         empty: (t!("No stories from this site yet."), ("/submit", t!("Submit one"))),
         feed: Some(FeedKind::Site(host.clone())),
-        ..NewsListPage::new(&heading, &page, start, address)
+        ..NewsListPage::new(&heading, &stories, start, address)
     };
-    Ok(list_page(&app, &mut visit, &here, list).await?.into_response())
+    Ok(list_page(&mut page, list).await?.into_response())
 }
 
 /// The actions on the page of a site.

@@ -2,16 +2,17 @@
 
 use super::item::{listed_story_bytes, news_list};
 use super::marks::JustHidden;
+use crate::Result;
 use crate::limits::{PAGE_LIST_BYTES, PAGE_ROWS};
 use crate::markup::addresses::{news_address, user_address};
 use crate::markup::feed_links::Written;
 use crate::markup::fragments::written;
+use crate::markup::page::Audience;
 use crate::markup::parts::{empty_page, fitting, paging, tab};
 use crate::markup::withheld::{Kind, unlisted_note};
 use crate::markup::{FeedKind, Frame, Member, Page, PageHead};
-use crate::request::{ListPath, LocalPath, PathOf, Start};
+use crate::request::{ListPath, PathOf, Start};
 use crate::site_lists::{ListFacts, SiteList};
-use crate::{App, Result};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use strum::IntoEnumIterator;
@@ -125,15 +126,9 @@ impl<'a> NewsListPage<'a> {
 }
 
 /// The page of a list for any visitor, after the list was read.
-pub async fn list_page(
-    app: &App,
-    visit: &mut Visit,
-    here: &LocalPath,
-    list: NewsListPage<'_>,
-) -> Result<Markup> {
-    let just_hidden = JustHidden::read(visit, here).await?;
-    let frame = Frame::of(app, visit, here).await?;
-    Ok(list.render(&frame, just_hidden.as_ref()))
+pub async fn list_page<R: Audience>(page: &mut Page<R>, list: NewsListPage<'_>) -> Result<Markup> {
+    let just_hidden = JustHidden::read(&mut page.visit, &page.here).await?;
+    Ok(list.render(&page.frame().await?, just_hidden.as_ref()))
 }
 
 /// The tabs of the front page. From a later page of a list, its tab leads to the first.
@@ -187,63 +182,54 @@ async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<()> {
 pub async fn of_all(
     list: SiteList,
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    Page { app, mut visit, here, .. }: Page,
+    mut page: Page,
 ) -> Result<Markup> {
     let ListFacts { title, first, more, tab, .. } = *list.facts();
-    let mut page = list.read(&mut visit, start, PAGE_ROWS).await?;
+    let mut stories = list.read(&mut page.visit, start, PAGE_ROWS).await?;
     let is_front = first == "/" && start == 0;
-    let is_empty = is_front && page.lines.is_empty() && page.unlisted == 0;
-    let vacancy = if is_empty { first_administrator::vacancy(&mut visit).await? } else { None };
+    let is_empty = is_front && stories.lines.is_empty() && stories.unlisted == 0;
+    let vacancy = if is_empty { first_administrator::vacancy(&mut page.visit).await? } else { None };
     if is_front {
-        pin(&mut visit, &mut page).await?;
+        pin(&mut page.visit, &mut stories).await?;
     }
     let list = NewsListPage {
         title: if is_front { "" } else { title },
         heading_hidden: true,
         before: html! { @if !tab.is_empty() { (spans(list, start == 0)) } (greeting(vacancy)) },
         feed: Some(FeedKind::Stories(list)).filter(|feed| *feed != FeedKind::LATEST),
-        ..NewsListPage::new(title, &page, start, ListAddress { first, more, size: PAGE_ROWS })
+        ..NewsListPage::new(title, &stories, start, ListAddress { first, more, size: PAGE_ROWS })
     };
-    list_page(&app, &mut visit, &here, list).await
+    list_page(&mut page, list).await
 }
 
 /// GET /saved and /saved/:start: the stories that the viewer saved.
-pub async fn saved(
-    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup> {
-    let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
+pub async fn saved(PathOf(ListPath { start }): PathOf<ListPath>, mut page: Page<Member>) -> Result<Markup> {
+    let stories = lists::saved(&mut page.visit, page.user.id, start.0, PAGE_ROWS).await?;
     let address = ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS };
     let list = NewsListPage {
         heading: t!("Your saved stories"),
         before: html! { p { a href="/upvoted" { (t!("Stories you voted up")) } } },
         empty: (t!("Stories you save appear here."), ("/latest/0", t!("Read new stories"))),
-        ..NewsListPage::new(t!("Saved stories"), &page, start, address)
+        ..NewsListPage::new(t!("Saved stories"), &stories, start.0, address)
     };
-    list_page(&app, &mut visit, &here, list).await
+    list_page(&mut page, list).await
 }
 
 /// GET /upvoted and /upvoted/:start: the stories that the viewer voted up.
-pub async fn upvoted(
-    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup> {
-    let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
+pub async fn upvoted(PathOf(ListPath { start }): PathOf<ListPath>, mut page: Page<Member>) -> Result<Markup> {
+    let stories = lists::upvoted(&mut page.visit, page.user.id, start.0, PAGE_ROWS).await?;
     let address = ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS };
     let list = NewsListPage {
         before: html! { p { (t!("Only you see this list.")) " " a href="/saved" { (t!("Saved stories")) } } },
         empty: (t!("Stories you vote up appear here."), ("/latest/0", t!("Read new stories"))),
-        ..NewsListPage::new(t!("Stories you voted up"), &page, start, address)
+        ..NewsListPage::new(t!("Stories you voted up"), &stories, start.0, address)
     };
-    list_page(&app, &mut visit, &here, list).await
+    list_page(&mut page, list).await
 }
 
 /// GET /hidden/:start: the stories that the viewer has hidden.
-pub async fn hidden(
-    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup> {
-    let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
+pub async fn hidden(PathOf(ListPath { start }): PathOf<ListPath>, mut page: Page<Member>) -> Result<Markup> {
+    let stories = lists::hidden(&mut page.visit, page.user.id, start.0, PAGE_ROWS).await?;
     let address = ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS };
     let list = NewsListPage {
         heading: t!("Your hidden stories"),
@@ -251,18 +237,15 @@ pub async fn hidden(
             t!("Stories you hide appear here, and you can show them again."),
             ("/", t!("Go to the front page")),
         ),
-        ..NewsListPage::new(t!("Hidden stories"), &page, start, address)
+        ..NewsListPage::new(t!("Hidden stories"), &stories, start.0, address)
     };
-    list_page(&app, &mut visit, &here, list).await
+    list_page(&mut page, list).await
 }
 
 /// GET /usernews/:name/:start.
-pub async fn of_user(
-    PathOf((name, Start(start))): PathOf<(String, Start)>,
-    Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup> {
-    let user = profiles::profile(&mut visit, &name).await?.user.clone();
-    let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;
+pub async fn of_user(PathOf((name, start)): PathOf<(String, Start)>, mut page: Page) -> Result<Markup> {
+    let user = profiles::profile(&mut page.visit, &name).await?.user.clone();
+    let stories = lists::posted(&mut page.visit, user.id, start.0, PAGE_ROWS).await?;
     let heading = t!("Stories by {author}", author = &user.username).to_string();
     let base = user_address("usernews", &user.username, "/");
     let first = format!("{base}0");
@@ -270,9 +253,9 @@ pub async fn of_user(
     let list = NewsListPage {
         empty: (t!("No stories here yet."), ("/submit", t!("Submit a story"))),
         feed: Some(FeedKind::Person(Written::Stories, user.username.clone())),
-        ..NewsListPage::new(&heading, &page, start, address)
+        ..NewsListPage::new(&heading, &stories, start.0, address)
     };
-    list_page(&app, &mut visit, &here, list).await
+    list_page(&mut page, list).await
 }
 
 /// GET /random: redirects to a random story.

@@ -157,14 +157,14 @@ pub struct PeriodPath {
 /// GET /past/:day and /past/:day/:start: the best of a day or month.
 pub async fn period(
     PathOf(PeriodPath { day, start: Start(start) }): PathOf<PeriodPath>,
-    Page { app, mut visit, here, .. }: Page,
+    mut page: Page,
 ) -> Result<Markup> {
     let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
-    if period.start() > visit.now() {
+    if period.start() > page.visit.now() {
         return Err(RequestError::NotFound);
     }
-    let page = past::of_period(&mut visit, period, start, PAGE_ROWS).await?;
-    let reach = Reach::new(past::first_day(&mut visit).await?, visit.now());
+    let stories = past::of_period(&mut page.visit, period, start, PAGE_ROWS).await?;
+    let reach = Reach::new(past::first_day(&mut page.visit).await?, page.visit.now());
     let heading = t!("Best of {period}", period = words(period)).to_string();
     let base = address(period);
     let more = format!("{base}/");
@@ -172,9 +172,9 @@ pub async fn period(
     let list = NewsListPage {
         before: around(period, reach),
         empty: (t!("No stories were submitted then."), ("/past", t!("Choose another day"))),
-        ..NewsListPage::new(&heading, &page, start, address)
+        ..NewsListPage::new(&heading, &stories, start, address)
     };
-    list_page(&app, &mut visit, &here, list).await
+    list_page(&mut page, list).await
 }
 
 #[cfg(test)]
