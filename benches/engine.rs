@@ -6,10 +6,9 @@
 #![allow(clippy::unwrap_used)]
 
 use divan::Bencher;
-use std::sync::{LazyLock, Mutex};
-use tempfile::TempDir;
+use std::sync::LazyLock;
 use tidings_keyspace::{Batch, Order, Store, StoreOptions, read};
-use tidings_testing::redis_server::RedisServer;
+use tidings_testing::engines::{self, ENGINES};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -18,31 +17,13 @@ const NEWS: usize = 20_000;
 const PAGE: usize = 30;
 const COMMENTS: usize = 500;
 
-const ENGINES: [&str; 2] = ["redb", "redis"];
-
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// The folder and the server; `main` takes them out again, because statics are
-/// not dropped and both would stay.
-static FOLDER: Mutex<Option<TempDir>> = Mutex::new(None);
-static SERVER: Mutex<Option<RedisServer>> = Mutex::new(None);
-static REDB: LazyLock<Store> = LazyLock::new(|| {
-    // Beside the build, which is on a disk; the system's folder may be in memory.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let url = format!("redb:{}/bench.redb", folder.path().display());
-    *FOLDER.lock().unwrap() = Some(folder);
-    filled_store(&url)
-});
-static REDIS: LazyLock<Store> = LazyLock::new(|| {
-    let server = RedisServer::start();
-    let url = server.url();
-    *SERVER.lock().unwrap() = Some(server);
-    filled_store(&url)
-});
+static REDB: LazyLock<Store> = LazyLock::new(|| filled_store("redb"));
+static REDIS: LazyLock<Store> = LazyLock::new(|| filled_store("redis"));
 
 fn main() {
     divan::main();
-    drop(SERVER.lock().unwrap().take());
-    drop(FOLDER.lock().unwrap().take());
+    engines::end();
 }
 
 fn store(engine: &str) -> &'static Store {
@@ -50,9 +31,10 @@ fn store(engine: &str) -> &'static Store {
 }
 
 /// A store as a busy site has it.
-fn filled_store(url: &str) -> Store {
+fn filled_store(engine: &str) -> Store {
     RUNTIME.block_on(async {
-        let store = Store::open(url, &StoreOptions::default()).await.unwrap();
+        let url = engines::url_of_empty_store(engine, env!("CARGO_TARGET_TMPDIR"));
+        let store = Store::open(&url, &StoreOptions::default()).await.unwrap();
         for chunk in (0..NEWS).collect::<Vec<_>>().chunks(500) {
             let mut batch = Batch::new();
             for id in chunk {

@@ -9,7 +9,7 @@
 use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
-use tidings::config::{CommandLineSettings, Config};
+use tidings::config::Config;
 use tidings_domain::accounts::reader::Perspective;
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::cache::{Caches, MEBIBYTE, Shared};
@@ -39,8 +39,7 @@ const LENGTHS: [u64; 2] = [250, 1_200];
 const NOW: Timestamp = Timestamp(1_800_000_000);
 
 static SETTINGS: LazyLock<tidings_web::settings::Settings> = LazyLock::new(|| CONFIG.web_settings());
-static CONFIG: LazyLock<Config> =
-    LazyLock::new(|| Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap());
+static CONFIG: LazyLock<Config> = LazyLock::new(|| Config::from_variables::<&str, &str>([]).unwrap());
 static CACHES: LazyLock<Caches> = LazyLock::new(Caches::default);
 static BRAND: LazyLock<Shared<Brand>> =
     LazyLock::new(|| Brand::new(&SETTINGS.site, &Default::default(), &Identity::default()).into());

@@ -10,7 +10,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
-use tidings::config::{CommandLineSettings, Config};
+use tidings::config::Config;
 use tidings_domain::Site;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::sites::{self, Listed, SiteVote, StartingVoters, Verdict};
@@ -91,7 +91,7 @@ fn config() -> Config {
         .map(|limit| (format!("TIDINGS_LIMITS__{limit}"), "0".to_owned()));
     let search_off = ("TIDINGS_SEARCH__ENABLED".to_owned(), "false".to_owned());
     let settings = free.into_iter().chain([search_off]).chain(without_rates());
-    Config::load(None, settings, &CommandLineSettings::default()).unwrap()
+    Config::from_variables(settings).unwrap()
 }
 
 /// Sites with votes of the last days.

@@ -6,49 +6,31 @@
 #![allow(clippy::unwrap_used)]
 
 use divan::Bencher;
-use std::sync::{Arc, LazyLock, Mutex};
-use tempfile::TempDir;
+use std::sync::{Arc, LazyLock};
 use tidings_domain::Site;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::values::{ARTICLES_PER_PAGE, Rules, Timestamp};
 use tidings_keyspace::{Batch, Store, StoreOptions};
-use tidings_testing::redis_server::RedisServer;
+use tidings_testing::engines::{self, ENGINES};
 use tokio::runtime::Runtime;
 
 const ARTICLES: u64 = 100_000;
 const NOW: Timestamp = Timestamp(1_800_000_000);
 
-const ENGINES: [&str; 2] = ["redb", "redis"];
 /// Topics and what they hold: 100 articles, 10,000, 50,000, all 100,000.
 const TOPICS: [&str; 4] = ["topic-7", "tenth", "half", "all"];
 /// Intersections of several topics, and unions.
 const CHOICES: [&str; 4] = ["all+half", "all+topic-7", "topic-1,topic-2,topic-3", "all,half"];
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// The folder and the server; `main` takes them out again, because statics are
-/// not dropped and both would stay.
-static FOLDER: Mutex<Option<TempDir>> = Mutex::new(None);
-static SERVER: Mutex<Option<RedisServer>> = Mutex::new(None);
-static REDB: LazyLock<Arc<Site>> = LazyLock::new(|| {
-    // Beside the build, which is on a disk; the system's folder may be in memory.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let url = format!("redb:{}/bench.redb", folder.path().display());
-    *FOLDER.lock().unwrap() = Some(folder);
-    filled_site(&url)
-});
-static REDIS: LazyLock<Arc<Site>> = LazyLock::new(|| {
-    let server = RedisServer::start();
-    let url = server.url();
-    *SERVER.lock().unwrap() = Some(server);
-    filled_site(&url)
-});
+static REDB: LazyLock<Arc<Site>> = LazyLock::new(|| filled_site("redb"));
+static REDIS: LazyLock<Arc<Site>> = LazyLock::new(|| filled_site("redis"));
 
 fn main() {
     divan::main();
-    drop(SERVER.lock().unwrap().take());
-    drop(FOLDER.lock().unwrap().take());
+    engines::end();
 }
 
 fn site(engine: &str) -> Arc<Site> {
@@ -56,9 +38,10 @@ fn site(engine: &str) -> Arc<Site> {
 }
 
 /// A site as many years leave it.
-fn filled_site(url: &str) -> Arc<Site> {
+fn filled_site(engine: &str) -> Arc<Site> {
     RUNTIME.block_on(async {
-        let store = Store::open(url, &StoreOptions::default()).await.unwrap();
+        let url = engines::url_of_empty_store(engine, env!("CARGO_TARGET_TMPDIR"));
+        let store = Store::open(&url, &StoreOptions::default()).await.unwrap();
         for chunk in (1..=ARTICLES).collect::<Vec<_>>().chunks(1_000) {
             let mut batch = Batch::new();
             for id in chunk {

@@ -260,7 +260,7 @@ impl Cli {
                 serve::run(config, load, |_| Ok(())).await
             }
             Command::Demo(demo) => demo.run().await,
-            Command::Config(_) => print_settings(&with_stored(config).await),
+            Command::Config(_) => print(&config::text_of(&with_stored(config).await)),
             Command::Create => create::run(config).await,
             Command::Copy(copy) => copy.run(&config).await,
             Command::Erase(erase) => erase.run(&config).await,
@@ -292,12 +292,6 @@ impl Cli {
         }
         Ok(config)
     }
-}
-
-fn print_settings(config: &Config) -> anyhow::Result<()> {
-    let mut text = Vec::new();
-    config::run(config, &mut text)?;
-    print(&String::from_utf8(text)?)
 }
 
 /// The settings with what the store says about them, if there is a store.

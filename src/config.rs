@@ -150,51 +150,56 @@ impl Config {
         let languages =
             languages.and_then(|languages| languages.demand(&config.rules.site.language).map(|()| languages));
         config.languages = languages.map_err(|error| WrongUse::new(error.to_string()))?;
-        let accounts = &config.rules.accounts;
+        match config.contradiction() {
+            Some((name, expected)) => {
+                let (value, origin) = config.layers.value(name);
+                Err(wrong(name, value, origin, expected))
+            }
+            None => Ok(config),
+        }
+    }
+
+    /// Reads the settings from variables alone.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn from_variables<Name: Into<String>, Value: Into<String>>(
+        variables: impl IntoIterator<Item = (Name, Value)>,
+    ) -> Result<Self, WrongUse> {
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self::load(None, variables, &CommandLineSettings::default())
+    }
+
+    /// The first setting that does not go with another, and what is expected of it.
+    fn contradiction(&self) -> Option<(&'static str, &'static str)> {
+        let Self { oidc, rules: Rules { accounts, site, .. }, .. } = self;
+        let (has_relay, has_issuer) = (self.mail.relay.is_some(), oidc.issuer.is_some());
+        let is_closed = site.readers == SiteReaders::Members;
         let has_question = !accounts.signup_question.is_empty();
-        for (is_contradiction, name, expected) in [
+        let lacks_openid = !oidc.scopes.split(' ').any(|scope| scope == "openid");
+        let lacks_secret = oidc.client_secret_file.is_empty();
+        let contradictions = [
+            (accounts.confirm_email && !has_relay, "accounts.confirm_email", "false without mail.relay"),
             (
-                accounts.confirm_email && config.mail.relay.is_none(),
-                "accounts.confirm_email",
-                "false without mail.relay",
-            ),
-            (
-                config.rules.site.readers == SiteReaders::Members && config.feeds.hub.is_some(),
+                is_closed && self.feeds.hub.is_some(),
                 "site.readers",
                 "everyone with feeds.hub, which anyone can read",
             ),
+            (has_issuer && oidc.client_id.is_empty(), "oidc.client_id", "the id of this site at oidc.issuer"),
             (
-                config.oidc.issuer.is_some() && config.oidc.client_id.is_empty(),
-                "oidc.client_id",
-                "the id of this site at oidc.issuer",
-            ),
-            (
-                config.oidc.issuer.is_some() && config.oidc.client_secret_file.is_empty(),
+                has_issuer && lacks_secret,
                 "oidc.client_secret_file",
                 "the file with the secret of this site at oidc.issuer",
             ),
-            (
-                config.oidc.issuer.is_some() && !config.oidc.scopes.split(' ').any(|scope| scope == "openid"),
-                "oidc.scopes",
-                "openid among them",
-            ),
-            (
-                config.rules.oidc.only && config.oidc.issuer.is_none(),
-                "oidc.only",
-                "false without oidc.issuer",
-            ),
+            (has_issuer && lacks_openid, "oidc.scopes", "openid among them"),
+            (self.rules.oidc.only && !has_issuer, "oidc.only", "false without oidc.issuer"),
             (
                 has_question && accounts.signup_answers.is_empty(),
                 "accounts.signup_question",
                 "empty without accounts.signup_answers",
             ),
-        ] {
-            if is_contradiction {
-                let (value, origin) = config.layers.value(name);
-                return Err(wrong(name, value, origin, expected));
-            }
-        }
-        Ok(config)
+        ];
+        contradictions.into_iter().find_map(|(is_there, name, expected)| is_there.then_some((name, expected)))
     }
 
     /// Sentences about settings that can be used and that an operator should change.

@@ -224,13 +224,15 @@ mod tests {
         assert!(lines[1].ends_with(&format!(" request_id={id}")), "{lines:?}");
     }
 
+    /// A log of objects.
+    fn log_of_json(lines: Lines) -> Box<dyn Subscriber + Send + Sync> {
+        let log = tracing_subscriber::fmt().with_writer(move || lines.clone());
+        Box::new(log.fmt_fields(JsonFields::new()).event_format(JsonLine(json())).finish())
+    }
+
     #[test]
     fn a_line_of_json_is_one_object() {
-        let (lines, id) = logged(|lines| {
-            let writer = move || lines.clone();
-            let log = tracing_subscriber::fmt().with_ansi(false).with_writer(writer);
-            Box::new(log.fmt_fields(JsonFields::new()).event_format(JsonLine(json())).finish())
-        });
+        let (lines, id) = logged(log_of_json);
         let [first, second]: [serde_json::Value; 2] =
             [0, 1].map(|line: usize| serde_json::from_str(&lines[line]).unwrap());
         assert_eq!(lines.len(), 2, "{lines:?}");
@@ -246,10 +248,7 @@ mod tests {
     #[test]
     fn the_fields_of_spans_are_members_and_none_is_there_twice() {
         let lines = Lines::default();
-        let writer = lines.clone();
-        let log = tracing_subscriber::fmt().with_writer(move || writer.clone());
-        let log = log.fmt_fields(JsonFields::new()).event_format(JsonLine(json())).finish();
-        tracing::subscriber::with_default(log, || {
+        tracing::subscriber::with_default(log_of_json(lines.clone()), || {
             let _outer = tracing::info_span!("background", worker = "jobs", name = "x").entered();
             let _inner = tracing::info_span!("background", worker = "job").entered();
             tracing::info!("one");
@@ -266,11 +265,7 @@ mod tests {
 
     #[test]
     fn the_last_line_has_the_members_of_the_others() {
-        let (lines, _) = logged(|lines| {
-            let writer = move || lines.clone();
-            let log = tracing_subscriber::fmt().with_writer(writer).fmt_fields(JsonFields::new());
-            Box::new(log.event_format(JsonLine(json())).finish())
-        });
+        let (lines, _) = logged(log_of_json);
         let first: Map<String, Value> = serde_json::from_str(&lines[0]).unwrap();
         let last = last_line("cannot \"start\"");
         for (name, value) in last.as_object().unwrap() {

@@ -220,7 +220,7 @@ fn tls_for(mail: &Mail, port: u16, is_secret: bool, parameters: TlsParameters) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CommandLineSettings, Config};
+    use crate::config::Config;
     use base64::Engine as _;
     use tidings_testing::certificates::{Authority, Identity};
     use tidings_testing::smtp_server::SmtpServer;
@@ -228,8 +228,7 @@ mod tests {
     const IN_CLEAR: (&str, &str) = ("TIDINGS_MAIL__TLS", "none");
 
     fn settings(variables: &[(&str, &str)]) -> Mail {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Config::load(None, variables, &CommandLineSettings::default()).unwrap().mail
+        Config::from_variables(variables.iter().copied()).unwrap().mail
     }
 
     fn mailer(variables: &[(&str, &str)]) -> Option<Mailer> {

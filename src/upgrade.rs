@@ -203,9 +203,7 @@ mod tests {
     }
 
     async fn set(site: &Site, key: &str, value: &str) {
-        let mut batch = Batch::new();
-        batch.set(key, value);
-        site.store.commit(batch).await.unwrap();
+        site.store.commit(Batch::of(|batch| batch.set(key, value))).await.unwrap();
     }
 
     async fn get(store: &Store, key: &str) -> Option<String> {

@@ -5,7 +5,6 @@ use super::store::Filled;
 use super::target::Target;
 use super::witness::{Noticed, Witness};
 use futures_util::future::BoxFuture;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -114,6 +113,18 @@ impl Tally {
         self
     }
 
+    /// Bounds the requests that were answered, whatever they are called.
+    pub fn with_answered(self, what: &str, most: f64) -> Self {
+        let answered = self.answered as f64;
+        self.with(Check::at_most(what, answered, most, ""))
+    }
+
+    /// Bounds the largest answer.
+    pub fn with_largest(self, most_mebibytes: f64) -> Self {
+        let largest = self.largest as f64 / f64::from(1 << 20);
+        self.with(Check::at_most("largest answer", largest, most_mebibytes, " MiB"))
+    }
+
     pub const fn sent(&self) -> u64 {
         self.answered + self.limited + self.refused + self.broken
     }
@@ -159,13 +170,17 @@ impl Attack {
     }
 }
 
-/// The request that a client sends: of its number, and of how many it has sent before.
-pub type Requests = Arc<dyn Fn(u64, u64) -> String + Send + Sync>;
-
 /// Clients that send one request after another as fast as they can, until the time is over.
-/// Each has its own connection, and opens another if that one is closed.
-pub async fn flood(site: SocketAddr, from: Vec<Address>, lasting: Duration, requests: Requests) -> Tally {
+/// Each has its own connection, and opens another if that one is closed. `requests` makes the request of a client's
+/// number, and of how many it has sent before.
+pub async fn flood(
+    target: &Target<'_>,
+    from: Vec<Address>,
+    lasting: Duration,
+    requests: impl Fn(u64, u64) -> String + Send + Sync + 'static,
+) -> Tally {
     let end = Instant::now() + lasting;
+    let (site, requests) = (target.site(), Arc::new(requests));
     let mut clients = JoinSet::new();
     for (number, address) in (0..).zip(from) {
         let requests = requests.clone();

@@ -1,10 +1,8 @@
 //! Attacks by people with accounts.
 
-use super::attack::{Attack, Check, Requests, Tally, addresses, flood};
+use super::attack::{Attack, Tally, addresses, flood};
 use super::connection::form;
 use super::target::Target;
-use futures_util::future::BoxFuture;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Comments in ten minutes, of one account and of one address.
@@ -22,17 +20,17 @@ pub fn attacks() -> Vec<Attack> {
         Attack {
             name: "comments-of-an-account",
             sends: "one account comments from 8 addresses",
-            run: comments_of_an_account,
+            run: |target, lasting| Box::pin(comments_of_an_account(target, lasting)),
         },
         Attack {
             name: "comments-of-an-address",
             sends: "40 accounts comment from one address",
-            run: comments_of_an_address,
+            run: |target, lasting| Box::pin(comments_of_an_address(target, lasting)),
         },
         Attack {
             name: "votes-of-an-account",
             sends: "one account votes on one story after another, from 4 addresses",
-            run: votes_of_an_account,
+            run: |target, lasting| Box::pin(votes_of_an_account(target, lasting)),
         },
     ]
 }
@@ -48,34 +46,23 @@ fn comment(user: u64, news: u64, number: u64) -> String {
     form("/api/postcomment", Some(user), &fields)
 }
 
-fn comments_of_an_account<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
-    Box::pin(async move {
-        let requests: Requests =
-            Arc::new(|client, sent| comment(COMMENTER, 1 + (client * 97 + sent) % 1_900, sent));
-        let tally = flood(target.site(), addresses(8_000, 8, 1), lasting, requests).await;
-        let posted = tally.answered as f64;
-        tally.with(Check::at_most("comments", posted, allowed(COMMENTS_PER_ACCOUNT, 600.0, lasting), ""))
-    })
+async fn comments_of_an_account(target: &Target<'_>, lasting: Duration) -> Tally {
+    let requests = |client: u64, sent: u64| comment(COMMENTER, 1 + (client * 97 + sent) % 1_900, sent);
+    let tally = flood(target, addresses(8_000, 8, 1), lasting, requests).await;
+    tally.with_answered("comments", allowed(COMMENTS_PER_ACCOUNT, 600.0, lasting))
 }
 
-fn comments_of_an_address<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
-    Box::pin(async move {
-        let requests: Requests =
-            Arc::new(|client, sent| comment(CROWD + client, 1 + (client * 31 + sent) % 1_900, sent));
-        let tally = flood(target.site(), addresses(8_100, 1, 40), lasting, requests).await;
-        let posted = tally.answered as f64;
-        tally.with(Check::at_most("comments", posted, allowed(COMMENTS_PER_ADDRESS, 600.0, lasting), ""))
-    })
+async fn comments_of_an_address(target: &Target<'_>, lasting: Duration) -> Tally {
+    let requests = |client: u64, sent: u64| comment(CROWD + client, 1 + (client * 31 + sent) % 1_900, sent);
+    let tally = flood(target, addresses(8_100, 1, 40), lasting, requests).await;
+    tally.with_answered("comments", allowed(COMMENTS_PER_ADDRESS, 600.0, lasting))
 }
 
-fn votes_of_an_account<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
-    Box::pin(async move {
-        let requests: Requests = Arc::new(|client, sent| {
-            let news = 1 + (client + 4 * sent) % 1_900;
-            form("/api/votenews", Some(VOTER), &format!("news_id={news}&vote_type=up"))
-        });
-        let tally = flood(target.site(), addresses(8_200, 4, 1), lasting, requests).await;
-        let cast = tally.answered as f64;
-        tally.with(Check::at_most("votes", cast, allowed(VOTES_PER_ACCOUNT, 60.0, lasting), ""))
-    })
+async fn votes_of_an_account(target: &Target<'_>, lasting: Duration) -> Tally {
+    let requests = |client: u64, sent: u64| {
+        let news = 1 + (client + 4 * sent) % 1_900;
+        form("/api/votenews", Some(VOTER), &format!("news_id={news}&vote_type=up"))
+    };
+    let tally = flood(target, addresses(8_200, 4, 1), lasting, requests).await;
+    tally.with_answered("votes", allowed(VOTES_PER_ACCOUNT, 60.0, lasting))
 }

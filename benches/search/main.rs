@@ -12,7 +12,6 @@ mod accounts;
 mod corpus;
 
 use corpus::{Corpus, Query};
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -23,8 +22,7 @@ use tidings_domain::Site;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::values::{Rules, Timestamp};
 use tidings_keyspace::{Batch, Store, StoreOptions};
-use tidings_search::asker::Asker;
-use tidings_search::asking::{Question, Sort};
+use tidings_search::asking::Question;
 use tidings_search::index::Kind;
 use tidings_search::language::Search;
 use tidings_web::features::search::following;
@@ -124,15 +122,9 @@ async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
         move |query: &Query| {
             let search = Search::parse(&query.typed, NOW).unwrap();
             let question = Question {
-                search: &search,
                 kind: Some(if query.is_for_comments { Kind::Comment } else { Kind::Story }),
-                sort: Sort::Relevance,
                 page: (0, 40),
-                now: NOW,
-                until: Instant::now() + PATIENCE,
-                authors: &HashMap::new(),
-                urls: &HashMap::new(),
-                asker: &Asker::default(),
+                ..Question::of(&search, NOW, Instant::now() + PATIENCE)
             };
             let found = searching.index.view.find(&question).unwrap();
             if found.total == 0 {

@@ -3,6 +3,7 @@
 use super::options::{Engine, Options};
 use super::requests::write_list;
 use super::rows::VOTERS;
+use super::run::measured;
 use super::server;
 use super::store::Filled;
 use super::votes::vote;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use tidings_testing::redis_server::RedisServer;
-use tidings_testing::wrk::{self, Load};
+use tidings_testing::wrk::{Load, median};
 
 /// Runs of each command.
 const RUNS: usize = 3;
@@ -69,12 +70,7 @@ fn run(arguments: &[&str]) -> Duration {
 }
 
 fn seconds(times: Vec<Duration>) -> String {
-    format!("{:.2}", median(times.iter().map(Duration::as_secs_f64).collect()))
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_unstable_by(f64::total_cmp);
-    figures[figures.len() / 2]
+    format!("{:.2}", median(times.iter().map(Duration::as_secs_f64)))
 }
 
 /// Votes a second without backups and while the server makes one after the other, in turn.
@@ -99,8 +95,7 @@ async fn votes(filled: &Filled, options: &Options) -> Vec<(String, String)> {
             // One thread: several do not go through the list at the same pace, and no vote may be cast twice.
             let load =
                 Load { list: &list, first, threads: 1, connections, duration: RUN, checks_answers: true };
-            let measured =
-                wrk::run(server.address, load).await.unwrap_or_else(|error| panic!("votes: {error}"));
+            let measured = measured(server.address, load).await;
             first += measured.requests + UNDER_WAY;
             drop(server);
             if pair > 0 {
@@ -110,14 +105,13 @@ async fn votes(filled: &Filled, options: &Options) -> Vec<(String, String)> {
         }
         made = std::fs::read_dir(&folder).unwrap().count();
     }
-    let losses = without.iter().zip(&with).map(|(without, with)| (1.0 - with / without) * 100.0).collect();
+    let losses = without.iter().zip(&with).map(|(without, with)| (1.0 - with / without) * 100.0);
+    let loss = format!("{:.1} %", median(losses));
+    let per_second = |runs: Vec<f64>| format!("{:.0}", median(runs.into_iter()));
     vec![
-        ("votes a second without a backup, median".to_owned(), format!("{:.0}", median(without))),
-        (
-            "votes a second while backups are made one after the other".to_owned(),
-            format!("{:.0}", median(with)),
-        ),
-        (format!("loss, median of {pairs} pairs (at most 10)"), format!("{:.1} %", median(losses))),
+        ("votes a second without a backup, median".to_owned(), per_second(without)),
+        ("votes a second while backups are made one after the other".to_owned(), per_second(with)),
+        (format!("loss, median of {pairs} pairs (at most 10)"), loss),
         ("backups made meanwhile".to_owned(), made.to_string()),
     ]
 }

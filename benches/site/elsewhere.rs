@@ -3,12 +3,13 @@
 
 use super::requests::{Request, write_list};
 use super::rows::long_thread;
+use super::run::measured;
 use super::server::Server;
 use super::store::Filled;
 use super::votes::vote;
 use std::time::Duration;
 use tidings_testing::load::Connection;
-use tidings_testing::wrk::{self, Load};
+use tidings_testing::wrk::Load;
 
 /// How long the thread is read, each time.
 const READING: Duration = Duration::from_secs(5);
@@ -43,10 +44,7 @@ pub async fn measure(filled: &Filled, server: &Server, quick: bool) -> Elsewhere
             duration: reading,
             checks_answers: false,
         };
-        match wrk::run(server.address, load).await {
-            Ok(read) => read.per_second,
-            Err(error) => panic!("the thread: {error}"),
-        }
+        measured(server.address, load).await.per_second
     };
     read().await;
     let quiet = read().await;

@@ -3,7 +3,7 @@
 use super::requests::Request;
 use super::server::settings;
 use std::net::Ipv4Addr;
-use tidings::config::{CommandLineSettings, Config};
+use tidings::config::Config;
 use tidings_domain::Site;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
@@ -28,7 +28,7 @@ pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
 }
 
 async fn ask_new_site(store: &Store, request: &Request) {
-    let config = Config::load(None, settings(), &CommandLineSettings::default()).unwrap();
+    let config = Config::from_variables(settings()).unwrap();
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str());
     let app = App::new(site, config.web_settings(), None, EngineClock::System);

@@ -45,11 +45,13 @@ impl Pace {
 
 /// Loads a server with 16 connections, from a position in a list of requests.
 pub async fn load(address: SocketAddr, list: &Path, first: u64, duration: Duration) -> Measured {
-    let load = Load { list, first, threads: 2, connections: 16, duration, checks_answers: false };
-    match wrk::run(address, load).await {
-        Ok(measured) => measured,
-        Err(error) => panic!("{}: {error}", list.display()),
-    }
+    measured(address, Load { list, first, threads: 2, connections: 16, duration, checks_answers: false })
+        .await
+}
+
+/// What `wrk` measures. Panics if an answer was not as it must be.
+pub async fn measured(address: SocketAddr, load: Load<'_>) -> Measured {
+    wrk::run(address, load).await.unwrap_or_else(|error| panic!("{}: {error}", load.list.display()))
 }
 
 /// The measurements of a page.

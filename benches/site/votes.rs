@@ -7,13 +7,14 @@
 
 use super::requests::{Request, write_list};
 use super::rows::VOTERS;
+use super::run::measured;
 use super::server::Server;
 use super::store::Filled;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::time::{Duration, Instant};
 use tidings_testing::load::Connection;
-use tidings_testing::wrk::{self, Load};
+use tidings_testing::wrk::Load;
 
 /// How long many vote at the same time.
 const CROWD: Duration = Duration::from_secs(5);
@@ -73,10 +74,7 @@ pub async fn measure(filled: &Filled, server: &Server, quick: bool) -> Votes {
     let duration = if quick { Duration::from_secs(1) } else { CROWD };
     let connections = u32::try_from(VOTERS).unwrap();
     let load = Load { list: &list, first: 0, threads: 2, connections, duration, checks_answers: true };
-    let crowd = match wrk::run(server.address, load).await {
-        Ok(crowd) => crowd,
-        Err(error) => panic!("votes: {error}"),
-    };
+    let crowd = measured(server.address, load).await;
     // From behind: the crowd has not come so far.
     let (alone, flushes) = alone(filled, server, votes.iter().rev()).await;
     let flushes = (!filled.is_redis()).then_some(flushes);

@@ -82,6 +82,8 @@ pub struct BackupReader<R> {
     /// Where the current block begins in the file.
     block_at: u64,
     keys: u64,
+    /// The bytes of the texts that were read.
+    text_bytes: usize,
     /// The rest of the key that was read last.
     unread: Option<Unread>,
     summary: Option<Summary>,
@@ -104,6 +106,7 @@ impl<R: Read> BackupReader<R> {
             taken: 0,
             block_at: 0,
             keys: 0,
+            text_bytes: 0,
             unread: None,
             summary: None,
         };
@@ -157,21 +160,11 @@ impl<R: Read> BackupReader<R> {
     fn entries(&mut self, unread: Unread, is_first: bool) -> Result<Part, BackupError> {
         let Unread { kind, expires_at_ms, key, mut entries } = unread;
         let value = match kind {
-            Kind::Hash => Value::Hash(self.some(&mut entries, |reader| {
-                let (field, value) = (reader.text()?, reader.text()?);
-                let bytes = field.len() + value.len();
-                Ok(((field, value), bytes))
-            })?),
-            Kind::SortedSet => Value::SortedSet(self.some(&mut entries, |reader| {
-                let (member, score) = (reader.text()?, reader.score()?);
-                let bytes = member.len();
-                Ok(((member, score), bytes))
-            })?),
-            Kind::Set | Kind::String => Value::Set(self.some(&mut entries, |reader| {
-                let member = reader.text()?;
-                let bytes = member.len();
-                Ok((member, bytes))
-            })?),
+            Kind::Hash => Value::Hash(self.some(&mut entries, |file| Ok((file.text()?, file.text()?)))?),
+            Kind::SortedSet => {
+                Value::SortedSet(self.some(&mut entries, |file| Ok((file.text()?, file.score()?)))?)
+            }
+            Kind::Set | Kind::String => Value::Set(self.some(&mut entries, Self::text)?),
         };
         if entries > 0 {
             self.unread = Some(Unread { kind, expires_at_ms, key: key.clone(), entries });
@@ -181,18 +174,16 @@ impl<R: Read> BackupReader<R> {
         Ok(Part { record: Record { expires_at_ms, key, value }, is_first })
     }
 
-    /// Some entries, each with its bytes, of so many that are left.
+    /// Some entries of so many that are left.
     fn some<T>(
         &mut self,
         left: &mut usize,
-        mut entry: impl FnMut(&mut Self) -> Result<(T, usize), BackupError>,
+        entry: impl Fn(&mut Self) -> Result<T, BackupError>,
     ) -> Result<Vec<T>, BackupError> {
-        let (mut some, mut taken) = (Vec::new(), 0);
-        while *left > 0 && taken < PART_BYTES {
-            let (entry, bytes) = entry(self)?;
-            // An empty text takes memory, too, and the list of them grows by doubling.
-            taken += bytes + 4 * size_of::<T>();
-            some.push(entry);
+        let (mut some, before) = (Vec::new(), self.text_bytes);
+        // An empty text takes memory, too, and the list of them grows by doubling.
+        while *left > 0 && self.text_bytes - before + 4 * size_of::<T>() * some.len() < PART_BYTES {
+            some.push(entry(self)?);
             *left -= 1;
         }
         Ok(some)
@@ -224,6 +215,7 @@ impl<R: Read> BackupReader<R> {
             text.extend_from_slice(part);
             self.taken += part.len();
         }
+        self.text_bytes += length;
         String::from_utf8(text).map_err(|_| self.damaged("a text is not UTF-8".to_owned()))
     }
 

@@ -279,9 +279,7 @@ mod tests {
 
     async fn site() -> Site {
         let store = Store::in_memory().await.unwrap();
-        let mut batch = Batch::new();
-        batch.set("users.count", "1");
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.set("users.count", "1"))).await.unwrap();
         Site::new(store, Rules::default(), PasswordWorker::default())
     }
 

@@ -1,64 +1,54 @@
 //! `tidings config`: every effective setting with its origin, as a file that
 //! `--config` would read.
 
-use std::io::{self, Write};
-
 use crate::config::Config;
+use std::fmt::Write;
 
-/// Prints the settings as TOML, each under a comment that says what it means
+/// The settings as TOML, each under a comment that says what it means
 /// and where its value comes from. A secret is a comment, too, so that nobody reads `***` back as one; a
 /// URL with `***` in it is refused as a setting.
-///
-/// # Errors
-/// When `out` cannot be written to.
-pub fn run(config: &Config, out: &mut impl Write) -> io::Result<()> {
-    let mut current = None;
+pub fn text_of(config: &Config) -> String {
+    let (mut text, mut current) = (String::new(), None);
     for line in config.describe() {
         let (section, name) = line.name.split_once('.').unwrap_or(("", line.name));
         if current != Some(section) {
             let gap = if current.is_some() { "\n" } else { "" };
-            writeln!(out, "{gap}[{section}]")?;
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{gap}[{section}]");
             current = Some(section);
         }
         let concealed = if line.is_concealed { "# " } else { "" };
-        writeln!(out, "\n# {} ({})\n{concealed}{name} = {}", line.meaning, line.origin, line.value)?;
+        let _ = writeln!(text, "\n# {} ({})\n{concealed}{name} = {}", line.meaning, line.origin, line.value);
     }
-    Ok(())
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WrongUse;
     use crate::config::CommandLineSettings;
 
     fn printed(variables: &[(&str, &str)]) -> String {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
-        let mut out = Vec::new();
-        run(&config, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        text_of(&Config::from_variables(variables.iter().copied()).unwrap())
+    }
+
+    fn read(text: &str) -> Result<Config, WrongUse> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Config::load(Some(file.path()), [].into_iter(), &CommandLineSettings::default())
     }
 
     #[test]
     fn what_is_printed_is_toml_that_gives_the_same_settings() {
-        let text =
-            printed(&[("TIDINGS_SITE__NAME", "A \"quoted\" \\ name # é"), ("TIDINGS_RANKING__SCALE", "5e6")]);
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("tidings.toml");
-        std::fs::write(&path, &text).unwrap();
-        let again = Config::load(Some(&path), [].into_iter(), &CommandLineSettings::default()).unwrap();
+        let variables =
+            [("TIDINGS_SITE__NAME", "A \"quoted\" \\ name # é"), ("TIDINGS_RANKING__SCALE", "5e6")];
+        let again = read(&printed(&variables)).unwrap();
         let values = |config: &Config| -> Vec<_> {
             config.describe().iter().map(|line| (line.name, line.value.clone())).collect()
         };
         assert_eq!(again.site.name, "A \"quoted\" \\ name # é");
-        let first = Config::load(
-            None,
-            [("TIDINGS_SITE__NAME", "A \"quoted\" \\ name # é"), ("TIDINGS_RANKING__SCALE", "5e6")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into_iter(),
-            &CommandLineSettings::default(),
-        );
-        assert_eq!(values(&again), values(&first.unwrap()));
+        assert_eq!(values(&again), values(&Config::from_variables(variables).unwrap()));
     }
 
     #[test]
@@ -73,12 +63,6 @@ mod tests {
 
     #[test]
     fn a_printed_secret_cannot_be_read_back() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("tidings.toml");
-        let read = |text: &str| {
-            std::fs::write(&path, text).unwrap();
-            Config::load(Some(&path), [].into_iter(), &CommandLineSettings::default())
-        };
         let text =
             printed(&[("TIDINGS_MAIL__PASSWORD", "swordfish"), ("TIDINGS_ACCOUNTS__LEGACY_SALT", "x")]);
         let again = read(&text).unwrap();

@@ -5,7 +5,7 @@ mod login_links;
 
 use super::{now, serve};
 use crate::WrongUse;
-use crate::config::{CommandLineSettings, Config};
+use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use login_links::LoginLinks;
@@ -52,8 +52,7 @@ impl DemoCommand {
             tempfile::Builder::new().prefix("tidings-demo-").tempdir().context("cannot create a folder")?;
         let mut settings = settings(folder.path(), with_port(self.listen)?);
         settings.extend(self.language.map(|language| ("TIDINGS_SITE__LANGUAGE".to_owned(), language)));
-        let flags = CommandLineSettings::default();
-        let load = || Config::load(None, settings.iter().cloned(), &flags);
+        let load = || Config::from_variables(settings.clone());
         let config = load()?;
         // Messages to people are made in it.
         speak(config.languages.speakable(&config.rules.site.language));

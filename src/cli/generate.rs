@@ -1,11 +1,10 @@
 //! `tidings generate`: what packages hold besides the program, made from the commands themselves.
 
+use super::PROGRAM;
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use std::path::PathBuf;
-
-const PROGRAM: &str = "tidings";
 
 /// Write the manual pages and the completions for bash, zsh and fish into a folder.
 #[derive(Debug, Args)]

@@ -119,7 +119,7 @@ impl ModerateCommand {
             (true, None) => return fields.read().map(Asked::Undo),
             (false, _) => {}
         }
-        let request = ModerationRequest::try_from(fields.read::<ModerationForm>()?)?;
+        let request = fields.read::<ModerationForm>()?.requests()?.remove(0);
         Ok(Asked::Deed(request.into()))
     }
 

@@ -31,7 +31,7 @@ fn rules(config: &Config) -> Rules {
 
 #[test]
 fn without_any_layer_everything_has_its_default() {
-    let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
+    let config = Config::from_variables::<&str, &str>([]).unwrap();
     assert_eq!(rules(&config), Rules::default());
     assert_eq!(config.server.listen, "127.0.0.1:8080".parse::<SocketAddr>().unwrap());
     assert_eq!(config.server.store.as_str(), "redb:tidings.redb");
@@ -329,7 +329,7 @@ fn rates_are_read_into_their_types() {
 
 #[test]
 fn the_rates_have_the_documented_defaults() {
-    let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
+    let config = Config::from_variables::<&str, &str>([]).unwrap();
     let lines = config.describe();
     let rates = lines.iter().filter(|line| line.name.starts_with("rates."));
     let rates: Vec<(&str, &str)> = rates.map(|line| (line.name, line.value.as_str())).collect();
@@ -376,7 +376,7 @@ fn a_setting_that_is_gone_names_its_successor() {
 
 #[test]
 fn every_default_is_accepted_by_its_own_variable() {
-    let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
+    let config = Config::from_variables::<&str, &str>([]).unwrap();
     for setting in settings::table(&Rules::default()) {
         let again = from_variable(&variable_of(setting.name), &setting.default).unwrap();
         assert_eq!(rules(&again), rules(&config), "{}", setting.name);
@@ -459,8 +459,7 @@ fn a_store_that_was_named_is_created_on_request_alone() {
 
 /// Where the prices of votes come from: the economy, two numbers and the origin of the first.
 fn prices(variables: &[(&str, &str)], stored: Option<Economy>) -> (Economy, i64, i64, String) {
-    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
+    let config = Config::from_variables(variables.iter().copied()).unwrap();
     let config = config.with_stored_economy(stored);
     let KarmaRules { economy, upvote_cost, comment_downvote_cost, .. } = config.rules.karma;
     let line = config.describe().into_iter().find(|line| line.name == "karma.upvote_cost").unwrap();

@@ -245,11 +245,7 @@ mod tests {
             mails_oldest_seconds: Some(7_200),
             read_only: Some(false),
             last_backup: Some("2023-02-02T04:36:03Z".to_owned()),
-            state: ReadyStatus::Ok,
-            cause: None,
-            failed_backup: None,
-            conditions: Vec::new(),
-            home_timelines: None,
+            ..Status::default()
         }
     }
 

@@ -14,6 +14,7 @@ use tidings_web::router::routes;
 use crate::axe::{RUN_AXE, axe_source, check_page};
 use crate::browser::Browser;
 use crate::routes::routes_where;
+use crate::server::{Engine, Server};
 use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own, beside feeds, files and answers to programs: what is for one
@@ -210,8 +211,8 @@ async fn the_administration_page_is_accessible_with_its_charts_its_tables_and_wh
 async fn axe_reports_violations() {
     // The other tests would also pass with a checker that finds nothing.
     let axe = axe_source();
-    let showcase = Showcase::start().await;
-    let browser = showcase.open(Viewer::Anonymous).await;
+    let server = Server::start(Engine::Memory, &[]).await;
+    let browser = Browser::open(&server).await;
     browser.go("/about").await;
     browser.run("document.querySelector('main').insertAdjacentHTML('beforeend', '<img src=x>')").await;
     browser.run(&axe).await;

@@ -117,8 +117,7 @@ async fn the_first_screen_shows_much() {
     alice.comment(30, "Which of these have you tried?").await;
     let bob = server.member("bob").await;
     alice.tweet("Good to have you here, @bob and @admin").await;
-    let flag = [("kind", "comment"), ("id", "30-1"), ("reason", "spam"), ("note", "")];
-    ok(bob.api_post("/api/flag", &flag).await);
+    ok(bob.call("/api/flag?kind=comment&id=30-1&reason=spam&note=").await);
     println!("viewer     width  whole stories  header  first comment  inbox row  bytes  shift");
     for (viewer, user) in [("visitor", None), ("member", Some(bob)), ("moderator", Some(moderator))] {
         for (width, height, stories, header, comment) in [
@@ -262,8 +261,7 @@ async fn members_choose_their_colours_and_their_text_size_whatever_the_device_pr
         ("light", "large", light, light, "18px"),
         ("dark", "larger", dark, dark, "20px"),
     ] {
-        let fields = [("about", ""), ("email", ""), ("theme", theme), ("text_size", size)];
-        ok(alice.api_post("/api/updateprofile", &fields).await);
+        ok(alice.call(&format!("/api/updateprofile?about=&email=&theme={theme}&text_size={size}")).await);
         for (scheme, colour) in [("light", of_light), ("dark", of_dark)] {
             browser.prefer(scheme).await;
             browser.go("/").await;

@@ -2,7 +2,7 @@
 //! all others, and goes on with Tab, Enter and typing. Each is made with and without the
 //! script, where it needs none.
 //!
-//! Votes have their journey in `votes.rs`.
+//! Votes have their journey in `votes.rs`, collapsed branches in `threads.rs`, and a lost connection in `writing.rs`.
 
 use crate::browser::{Browser, ENTER};
 use crate::client::{Client, PASSWORD};
@@ -84,26 +84,6 @@ async fn a_story_is_submitted_with_a_fetched_title() {
 }
 
 #[tokio::test]
-async fn a_reply_in_place_survives_a_lost_connection() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    alice.submit_text("A story", "to talk about").await;
-    alice.comment(1, "the first comment").await;
-    let browser = open(&server, Some(&alice), true).await;
-    browser.go("/news/1").await;
-    browser.enter("#comment-1 a[href='/reply/1/1']").await;
-    browser.wait_for(".in-place textarea:focus").await;
-    browser.type_text("Not to be lost").await;
-    browser.set_offline(true).await;
-    browser.enter(".in-place button:not([name])").await;
-    browser.wait_for("[data-again]").await;
-    browser.set_offline(false).await;
-    browser.enter("[data-again]").await;
-    browser.wait_for_text("#comment-2 .text", "Not to be lost").await;
-    assert_eq!(alice.news(1).await["comments"], 2);
-}
-
-#[tokio::test]
 async fn a_long_thread_is_read_twice_and_the_second_time_what_is_new() {
     for script in [true, false] {
         let server = Server::start(Engine::Memory, &[]).await;
@@ -146,34 +126,6 @@ async fn a_long_thread_is_read_twice_and_the_second_time_what_is_new() {
 }
 
 #[tokio::test]
-async fn a_branch_is_collapsed_and_still_is_when_the_reader_comes_back() {
-    for script in [true, false] {
-        let server = Server::start(Engine::Memory, &[]).await;
-        let alice = server.member("alice").await;
-        alice.submit_text("A story", "to talk about").await;
-        alice.comment(1, "the first comment").await;
-        alice.reply(1, 1, "a reply").await;
-        let browser = open(&server, Some(&alice), script).await;
-        browser.go("/news/1").await;
-        browser.enter("#comment-1 > .branch > summary").await;
-        browser.wait_for("#comment-1 > .branch:not([open])").await;
-        assert_eq!(
-            browser.text("#comment-1 > .branch > summary").await.replace('\n', ""),
-            "alice · just now · 1 reply · the first comment"
-        );
-        if script {
-            browser.enter(".site-header a[href='/latest/0']").await;
-            browser.arrive("/latest/0").await;
-            browser.enter("h2 a[href='/news/1']").await;
-            browser.arrive("/news/1").await;
-            browser.wait_for("#comment-1 > .branch:not([open])").await;
-        }
-        browser.enter("#comment-1 > .branch > summary").await;
-        browser.wait_for("#comment-1 > .branch[open]").await;
-    }
-}
-
-#[tokio::test]
 async fn the_inbox_leads_from_a_mention_to_the_comment_and_then_it_is_read() {
     for script in [true, false] {
         let server = Server::start(Engine::Memory, &[]).await;
@@ -197,23 +149,33 @@ async fn the_inbox_leads_from_a_mention_to_the_comment_and_then_it_is_read() {
 }
 
 #[tokio::test]
-async fn a_story_is_hidden_and_shown_again() {
+async fn a_story_is_saved_hidden_and_shown_again() {
     for script in [true, false] {
         let server = Server::start(Engine::Memory, &[]).await;
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         alice.submit_text("A story", "to talk about").await;
         let hidden = format!("user:{}:hidden", bob.user_id);
         let browser = open(&server, Some(&bob), script).await;
-        let hide_and_undo = async || {
-            browser.enter("#news-1 [formaction='/hide']").await;
-            browser.wait_for(":is(.undo, .undone) button").await;
-            assert_eq!(server.ids(&hidden).await, [1]);
-            browser.enter(":is(.undo, .undone) button").await;
-            browser.wait_for("#news-1 h2").await;
-            assert_eq!(server.ids(&hidden).await, [0; 0]);
-        };
+        let focused = async || browser.run("return document.activeElement.textContent").await;
         browser.go("/latest/0").await;
-        hide_and_undo().await;
+        browser.mark_page().await;
+        browser.enter("#news-1 [formaction='/hide']").await;
+        browser.wait_for(":is(.undo, .undone) button").await;
+        assert_eq!(server.ids(&hidden).await, [1]);
+        if script {
+            assert_eq!(browser.text("#news-1 .undone").await, "Hidden: A story. Undo");
+            assert_eq!((browser.count("#news-1 h2").await, focused().await), (0, "Undo".into()));
+        }
+        browser.enter(":is(.undo, .undone) button").await;
+        browser.wait_for("#news-1 h2").await;
+        assert_eq!(server.ids(&hidden).await, [0; 0]);
+        assert!(!script || focused().await == "hide");
+        browser.enter("#news-1 [formaction='/save']").await;
+        browser.wait_for("#news-1 [formaction='/unsave']").await;
+        assert_eq!(server.ids(&format!("user.saved:{}", bob.user_id)).await, [1]);
+        browser.enter("#news-1 [formaction='/unsave']").await;
+        browser.wait_for("#news-1 [formaction='/save']").await;
+        assert!(!script || browser.is_marked().await, "the page was not reloaded");
         // The list of what is hidden shows it, too.
         browser.enter("#news-1 [formaction='/hide']").await;
         browser.wait_for(":is(.undo, .undone) button").await;

@@ -154,7 +154,7 @@ async fn members_choose_whether_keys_are_shortcuts() {
 }
 
 #[tokio::test]
-async fn visitors_choose_in_the_help() {
+async fn visitors_choose_in_the_help_which_touch_screens_do_not_have() {
     let (server, _) = site_with_bob().await;
     let browser = Browser::open(&server).await;
     for (choice, alone, with_alt) in [("off", 0, 0), ("modifier", 0, 1), ("on", 1, 0)] {
@@ -172,16 +172,8 @@ async fn visitors_choose_in_the_help() {
             assert_eq!(browser.count(".current").await, current, "{choice} {keys:?}");
         }
     }
-}
-
-#[tokio::test]
-async fn touch_screens_have_no_list_of_keys() {
-    let (server, _) = site_with_bob().await;
-    let browser = Browser::open(&server).await;
     browser.emulate_phone().await;
     browser.go("/").await;
-    assert_eq!(
-        browser.run("return document.querySelector('[data-help]').checkVisibility()").await,
-        json!(false)
-    );
+    let is_shown = browser.run("return document.querySelector('[data-help]').checkVisibility()").await;
+    assert_eq!(is_shown, json!(false));
 }

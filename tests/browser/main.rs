@@ -19,7 +19,6 @@ mod comments;
 mod journeys;
 mod keyboard;
 mod layout_shifts;
-mod lists;
 mod news;
 mod passkeys;
 mod single_sign_on;

@@ -252,10 +252,8 @@ async fn moderate(administrator: &Client, member: &Client) {
     let note = [("action", "note"), ("reason", "The second account of the same person")];
     ok(administrator.api_post("/api/moderate", &[&tomasz[..], &note].concat()).await);
     ok(member.api_post("/api/flag", &[&tomasz[..], &[("reason", "spam")]].concat()).await);
-    let message = [("text", "Could the title of story 3 name the year?")];
-    ok(member.api_post("/api/messages", &message).await);
-    let answer = [("thread", "1"), ("text", "Done, thank you."), ("anonymous", "1")];
-    ok(administrator.api_post("/api/messages", &answer).await);
+    ok(member.call("/api/messages?text=Could the title of story 3 name the year?").await);
+    ok(administrator.call("/api/messages?thread=1&text=Done, thank you.&anonymous=1").await);
     let rule =
         [("what", "phrase"), ("pattern", "cheap watches"), ("effect", "hold"), ("reason", "Advertisements")];
     ok(administrator.api_post("/api/moderate/rule", &rule).await);
@@ -382,15 +380,20 @@ impl Showcase {
         pages.map(|(viewer, page)| (viewer, filled(page))).collect()
     }
 
+    pub fn client(&self, viewer: Viewer) -> Client {
+        match viewer {
+            Viewer::Anonymous => self.server.visitor(),
+            Viewer::Member => self.member.clone(),
+            Viewer::Administrator => self.administrator.clone(),
+        }
+    }
+
     /// Opens a browser as a viewer.
     pub async fn open(&self, viewer: Viewer) -> Browser {
-        let browser = Browser::open(&self.server).await;
         match viewer {
-            Viewer::Anonymous => {}
-            Viewer::Member => browser.log_in_as(&self.member).await,
-            Viewer::Administrator => browser.log_in_as(&self.administrator).await,
+            Viewer::Anonymous => Browser::open(&self.server).await,
+            viewer => Browser::open_as(&self.server, &self.client(viewer)).await,
         }
-        browser
     }
 }
 
@@ -465,8 +468,7 @@ async fn discuss(server: &Server, authors: &[Client]) {
 /// Sets full names, follows people and posts the tweets.
 async fn meet(server: &Server, authors: &[Client]) {
     for (author, name) in authors.iter().zip(FULL_NAMES) {
-        let fields = [("about", ""), ("email", ""), ("fullname", name)];
-        ok(author.api_post("/api/updateprofile", &fields).await);
+        ok(author.call(&format!("/api/updateprofile?about=&email=&fullname={name}")).await);
     }
     for (follower, followed) in [
         (2, 0),

@@ -57,7 +57,7 @@ async fn a_collapsed_branch_stays_collapsed_and_says_how_many_comments_it_has() 
     let (server, _, bob) = site().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/news/1").await;
-    browser.click("#comment-1 > .branch > summary").await;
+    browser.enter("#comment-1 > .branch > summary").await;
     wait_until_shown(&browser, FIRST, false).await;
     assert!(!is_shown(&browser, THIRD).await);
     assert_eq!(
@@ -88,6 +88,12 @@ async fn a_collapsed_branch_stays_collapsed_and_says_how_many_comments_it_has() 
     wait_until_shown(&browser, "#comment-4 > .branch > .item", false).await;
     browser.press("Expand all").await;
     wait_until_shown(&browser, THIRD, true).await;
+    browser.disable_javascript().await;
+    browser.reload().await;
+    for state in [":not([open])", "[open]"] {
+        browser.enter("#comment-1 > .branch > summary").await;
+        browser.wait_for(&format!("#comment-1 > .branch{state}")).await;
+    }
 }
 
 #[tokio::test]

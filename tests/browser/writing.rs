@@ -86,10 +86,12 @@ async fn a_reply_is_written_below_the_comment() {
 #[tokio::test]
 async fn a_reply_survives_a_lost_connection() {
     let (_server, alice, browser) = thread().await;
-    reply_to(&browser, 2).await;
+    // By keyboard alone.
+    browser.enter("#comment-2 a[href='/reply/1/2']").await;
+    browser.wait_for(".in-place textarea:focus").await;
     browser.type_text("It must not be lost").await;
     browser.set_offline(true).await;
-    browser.press("Reply").await;
+    browser.enter(".in-place button:not([name])").await;
     assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
     assert_eq!(value(&browser, TEXT).await, "It must not be lost");
     let described_by = browser.wait_for(TEXT).await.attr("aria-describedby").await.unwrap().unwrap();
@@ -100,7 +102,7 @@ async fn a_reply_survives_a_lost_connection() {
     browser.press("Reply").await;
     browser.wait_for("[data-again]").await;
     browser.set_offline(false).await;
-    browser.press("Try again").await;
+    browser.enter("[data-again]").await;
     assert_eq!(browser.text("#comment-3 .text").await, "It must not be lost");
     assert_eq!(alice.news(1).await["comments"], 3);
     assert_eq!(drafts(&browser).await, Vec::<String>::new());

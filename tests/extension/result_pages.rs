@@ -1,19 +1,14 @@
 //! A server that stands in for the web: result pages for the hosts of search
-//! engines, and a plain page for any other host. It uses TLS with a self-signed
-//! certificate that is created for each test.
+//! engines, and a plain page for any other host. It uses TLS with a
+//! certificate of an authority that is created for each test.
 
 use std::net::SocketAddr;
-use std::process::Command;
-use std::sync::Arc;
 
+use tidings_testing::certificates::Authority;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The onion address of DuckDuckGo.
 pub const ONION: &str = "duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion";
@@ -32,7 +27,7 @@ pub struct ResultPages {
 impl ResultPages {
     /// Starts a server on a free port.
     pub async fn start() -> Self {
-        let acceptor = TlsAcceptor::from(Arc::new(throw_away_identity()));
+        let acceptor = Authority::new().identity().acceptor();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move {
@@ -49,30 +44,6 @@ impl Drop for ResultPages {
     fn drop(&mut self) {
         self.serving.abort();
     }
-}
-
-/// A configuration with a new key and a self-signed certificate.
-fn throw_away_identity() -> ServerConfig {
-    let folder = tempfile::tempdir().unwrap();
-    let (key, certificate) = (folder.path().join("key.pem"), folder.path().join("certificate.pem"));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
-        .args(["-days", "2", "-subj", "/CN=result pages of a test", "-keyout"])
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .output()
-        .expect("openssl runs (./check installs it)");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from_pem_file(certificate).unwrap()],
-            PrivateKeyDer::from_pem_file(key).unwrap(),
-        )
-        .unwrap()
 }
 
 /// Answers one request and closes the connection.

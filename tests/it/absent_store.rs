@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use reqwest::StatusCode;
 use tidings_keyspace::{Store, StoreOptions};
 
-use crate::client::refused;
+use crate::client::refused_saying;
 use crate::night::{
     assert_nothing_is_lost, assert_readers_see, assert_writer_is_told, lasting_redis, post, tidings, visitor,
     wait_for_health,
@@ -38,7 +38,7 @@ async fn the_site_answers_503_and_takes_redis_when_it_comes() {
     }
     let answer = visitor.get(TOP).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(refused(answer.json()).contains("cannot reach its database"));
+    refused_saying(answer.json(), "cannot reach its database");
     assert_writer_is_told(&alice, "cannot reach its database").await;
     wait_for_health(&program, 503, "unavailable").await;
     let line = program.wait_for_log("health: the store cannot be reached");

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::client::PASSWORD;
 use crate::routes::post_routes;
 
 /// The name of a field, a good value, and whether it may be left out.
 pub type ExampleField = (&'static str, &'static str, bool);
 
-/// Fields with good values. The names of those that may be left out end in `?`.
-type Example = &'static [(&'static str, &'static str)];
+/// Fields with good values, written as in an address: `topic=rust&about?=A sentence`. The names of those that may be left
+/// out end in `?`.
+type Example = &'static str;
 
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
@@ -108,11 +108,11 @@ impl Action {
 
     fn at(&self, path: &'static str, takes_get: bool) -> Option<Address> {
         let Self { example, has_session: signed, is_refused_in_silence, repeat, .. } = *self;
-        let field = |(name, value): &(&'static str, &'static str)| match name.strip_suffix('?') {
-            Some(name) => (name, *value, OPTIONAL),
-            None => (*name, *value, REQUIRED),
+        let field = |(name, value): (&'static str, &'static str)| match name.strip_suffix('?') {
+            Some(name) => (name, value, OPTIONAL),
+            None => (name, value, REQUIRED),
         };
-        let fields = example?.iter().map(field).collect();
+        let fields = example?.split('&').filter_map(|field| field.split_once('=')).map(field).collect();
         Some(Address { path, fields, takes_get, signed, is_refused_in_silence, repeat })
     }
 }
@@ -148,50 +148,39 @@ fn what_has_no_example_says_why_its_repeats_are_not_tried() {
     }
 }
 
-/// All of them.
+/// All of them. The password of each account is `correct horse`.
 const ACTIONS: &[Action] = &[
-    page("/admin/recompute", &[]),
-    page("/admin/site", &[("description?", "A sentence"), ("accent?", "#aa0000"), ("rules?", "Be kind")]),
+    page("/admin/recompute", ""),
+    page("/admin/site", "description?=A sentence&accent?=#aa0000&rules?=Be kind"),
     untried_page("/admin/site/logo").not_kept("a file, not a form; set twice it is as once"),
-    page("/admin/site/removelogo", &[]),
+    page("/admin/site/removelogo", ""),
     untried_page("/admin/sites/ban").kept_but_untried("does what /api/sites/admin/ban does"),
-    both("/admin/sites/settings", "/api/sites/admin/settings", &[("maximum_votes_per_user_per_day?", "20")]),
+    both("/admin/sites/settings", "/api/sites/admin/settings", "maximum_votes_per_user_per_day?=20"),
     untried_page("/admin/sites/unban").kept_but_untried("does what /api/sites/admin/unban does"),
     both(
         "/appeal",
         "/api/appeal",
-        &[
-            ("moderation_id", "1"),
-            ("text", "It was not like that"),
-            ("username?", "bob"),
-            ("password?", PASSWORD),
-        ],
+        "moderation_id=1&text=It was not like that&username?=bob&password?=correct horse",
     )
     .without_session()
     .not_kept("with a password there is no session, and an appeal is possible once"),
-    both("/block", "/api/block", &[("username", "bob")]),
+    both("/block", "/api/block", "username=bob"),
     untried_page("/confirm-email/{token}").not_kept("no account needed: confirmed twice is as once"),
-    call("/api/delnews", &[("news_id", "1")]),
-    page("/delnews/1", &[]),
-    call("/api/deltweet", &[("tweet_id", "1")]),
-    page("/deltweet/1", &[]),
-    both("/describetopic", "/api/describetopic", &[("about", "A sentence"), ("topic", "rust")])
-        .refused_in_silence(),
-    page(
-        "/editnews/1",
-        &[("news_id", "1"), ("title", "A title"), ("url?", "http://example.com/new"), ("text?", "")],
-    )
-    .refused_in_silence(),
+    call("/api/delnews", "news_id=1"),
+    page("/delnews/1", ""),
+    call("/api/deltweet", "tweet_id=1"),
+    page("/deltweet/1", ""),
+    both("/describetopic", "/api/describetopic", "about=A sentence&topic=rust").refused_in_silence(),
+    page("/editnews/1", "news_id=1&title=A title&url?=http://example.com/new&text?=").refused_in_silence(),
     untried_call("/api/fetchtitle").not_kept("writes nothing"),
-    both("/flag", "/api/flag", &[("kind", "story"), ("id", "2"), ("reason", "spam"), ("note?", "a note")])
-        .refused_in_silence(),
-    both("/follow", "/api/follow", &[("username", "bob")]).refused_in_silence(),
-    both("/followtopic", "/api/followtopic", &[("topic", "rust")]),
-    both("/hide", "/api/hide", &[("news_id", "2")]),
+    both("/flag", "/api/flag", "kind=story&id=2&reason=spam&note?=a note").refused_in_silence(),
+    both("/follow", "/api/follow", "username=bob").refused_in_silence(),
+    both("/followtopic", "/api/followtopic", "topic=rust"),
+    both("/hide", "/api/hide", "news_id=2"),
     untried_page("/feeds/key").not_kept("the store has its hash alone; another key replaces it"),
-    page("/inbox/feed", &[("feed", "new")]),
+    page("/inbox/feed", "feed=new"),
     untried_page("/inbox/undo").kept_but_untried("undoes what was marked a short time ago, once"),
-    both("/login", "/api/login", &[("username", "alice"), ("password", PASSWORD)])
+    both("/login", "/api/login", "username=alice&password=correct horse")
         .without_session()
         .call_by_get()
         .not_kept("no account yet: a further session"),
@@ -199,146 +188,81 @@ const ACTIONS: &[Action] = &[
     untried_page("/login/link/{token}").not_kept("no account yet: a link counts once"),
     untried_page("/login/passkey").not_kept("no account yet: a challenge counts once"),
     untried_page("/login/passkey/options").not_kept("no account yet: writes nothing that lasts"),
-    both("/logout", "/api/logout", &[]).not_kept("ends the session, and with it whatever could repeat it"),
+    both("/logout", "/api/logout", "").not_kept("ends the session, and with it whatever could repeat it"),
     untried_page("/oidc/connect").kept_but_untried("needs a provider: single_sign_on.rs"),
     untried_page("/oidc/disconnect").kept_but_untried("needs a provider: single_sign_on.rs"),
     untried_page("/oidc/logout").not_kept("no account: a token counts once"),
-    both("/messages", "/api/messages", &[("anonymous?", "0"), ("text", "A question")]),
-    both("/mergetopic", "/api/mergetopic", &[("topic", "rust"), ("into", "go")]).refused_in_silence(),
-    both(
-        "/moderate",
-        "/api/moderate",
-        &[("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", "spam")],
-    )
-    .refused_in_silence(),
-    both(
-        "/moderate/rules",
-        "/api/moderate/rule",
-        &[("effect", "hold"), ("pattern", "example.com"), ("reason", "spam"), ("what", "domain")],
-    )
-    .refused_in_silence(),
-    both("/moderate/rules/lift", "/api/moderate/unrule", &[("reason", "a mistake"), ("rule_id", "1")])
+    both("/messages", "/api/messages", "anonymous?=0&text=A question"),
+    both("/mergetopic", "/api/mergetopic", "topic=rust&into=go").refused_in_silence(),
+    both("/moderate", "/api/moderate", "action=silence&kind=user&id=bob&reason=spam").refused_in_silence(),
+    both("/moderate/rules", "/api/moderate/rule", "effect=hold&pattern=example.com&reason=spam&what=domain")
         .refused_in_silence(),
-    both(
-        "/people",
-        "/api/moderate/people",
-        &[("action", "silence"), ("reason", "a raid"), ("usernames", "bob")],
-    )
-    .refused_in_silence(),
-    both(
-        "/moderate/bans",
-        "/api/moderate/bans",
-        &[("reason", "spam"), ("scope", "signup"), ("value", "192.0.2.0/24"), ("what", "network")],
-    )
-    .refused_in_silence(),
-    both("/moderate/bans/lift", "/api/moderate/unban", &[("ban_id", "1"), ("reason", "a mistake")])
+    both("/moderate/rules/lift", "/api/moderate/unrule", "reason=a mistake&rule_id=1").refused_in_silence(),
+    both("/people", "/api/moderate/people", "action=silence&reason=a raid&usernames=bob")
         .refused_in_silence(),
-    both(
-        "/moderate/reasons",
-        "/api/moderate/reasons",
-        &[("rule?", "Rule 3"), ("text", "No politics here"), ("title", "Politics")],
-    )
-    .refused_in_silence(),
-    both(
-        "/admin/announcement",
-        "/api/admin/announcement",
-        &[("hours?", "2"), ("text?", "We move on Sunday"), ("url?", "/about")],
-    )
-    .refused_in_silence(),
+    both("/moderate/bans", "/api/moderate/bans", "reason=spam&scope=signup&value=192.0.2.0/24&what=network")
+        .refused_in_silence(),
+    both("/moderate/bans/lift", "/api/moderate/unban", "ban_id=1&reason=a mistake").refused_in_silence(),
+    both("/moderate/reasons", "/api/moderate/reasons", "rule?=Rule 3&text=No politics here&title=Politics")
+        .refused_in_silence(),
+    both("/admin/announcement", "/api/admin/announcement", "hours?=2&text?=We move on Sunday&url?=/about")
+        .refused_in_silence(),
     both(
         "/admin/hooks",
         "/api/admin/hooks",
-        &[
-            ("address", "https://hooks.example.com/1"),
-            ("format?", "full"),
-            ("kinds", "story,queue"),
-            ("secret", "correct horse"),
-        ],
+        "address=https://hooks.example.com/1&format?=full&kinds=story,queue&secret=correct horse",
     ),
-    both("/announcement/dismiss", "/api/announcement/dismiss", &[("made", "1800000000")]),
-    both("/moderate/undo", "/api/moderate/undo", &[("moderation_id", "1"), ("reason", "a mistake")])
-        .refused_in_silence(),
-    page("/moderate/votes", &[]),
-    both("/mute", "/api/mute", &[("what", "word"), ("value", "chess")]),
-    both("/mutetopic", "/api/mutetopic", &[("topic", "rust")]),
+    both("/announcement/dismiss", "/api/announcement/dismiss", "made=1800000000"),
+    both("/moderate/undo", "/api/moderate/undo", "moderation_id=1&reason=a mistake").refused_in_silence(),
+    page("/moderate/votes", ""),
+    both("/mute", "/api/mute", "what=word&value=chess"),
+    both("/mutetopic", "/api/mutetopic", "topic=rust"),
     both(
         "/postcomment",
         "/api/postcomment",
-        &[
-            ("news_id", "1"),
-            ("comment_id", "-1"),
-            ("parent_id", "1"),
-            ("comment", "text"),
-            ("speaking_as?", "moderator"),
-        ],
+        "news_id=1&comment_id=-1&parent_id=1&comment=text&speaking_as?=moderator",
     )
     .refused_in_silence(),
-    call("/api/preview", &[("text", "*A* text")]).without_session().not_kept("writes nothing"),
+    call("/api/preview", "text=*A* text").without_session().not_kept("writes nothing"),
     page(
         "/profile",
-        &[
-            ("about", "new"),
-            ("email", "new@example.org"),
-            ("password?", "a new password"),
-            ("current_password?", PASSWORD),
-        ],
+        "about=new&email=new@example.org&password?=a new password&current_password?=correct horse",
     )
     .refused_in_silence(),
-    both("/readinbox", "/api/readinbox", &[("id", "all"), ("until?", "reply:1-1")]),
+    both("/readinbox", "/api/readinbox", "id=all&until?=reply:1-1"),
     both(
         "/register",
         "/api/create_account",
-        &[
-            ("username", "mallory"),
-            ("password", "a good password"),
-            ("email?", "mallory@example.org"),
-            ("application?", "I read a lot."),
-        ],
+        "username=mallory&password=a good password&email?=mallory@example.org&\
+            application?=I read a lot.",
     )
     .without_session()
     .not_kept("no account yet: a name can be taken once"),
-    both("/renametopic", "/api/renametopic", &[("topic", "rust"), ("name", "crab")]).refused_in_silence(),
-    both("/reset-password", "/api/reset-password", &[("username", "alice"), ("email", "alice@example.org")])
+    both("/renametopic", "/api/renametopic", "topic=rust&name=crab").refused_in_silence(),
+    both("/reset-password", "/api/reset-password", "username=alice&email=alice@example.org")
         .without_session()
         .call_by_get()
         .not_kept("no account yet: a further mail, within a limit"),
     untried_page("/reset-password/{token}").not_kept("no account yet: a link counts once"),
-    both("/save", "/api/save", &[("news_id", "2")]),
-    page(
-        "/settings",
-        &[("about?", "new"), ("fullname?", "A new name"), ("tweet_news?", "1"), ("tweet_news_shown?", "1")],
-    )
-    .refused_in_silence(),
-    page("/settings/account", &[("password", "a new password"), ("current_password?", PASSWORD)]),
+    both("/save", "/api/save", "news_id=2"),
+    page("/settings", "about?=new&fullname?=A new name&tweet_news?=1&tweet_news_shown?=1")
+        .refused_in_silence(),
+    page("/settings/account", "password=a new password&current_password?=correct horse"),
     page(
         "/settings/mail",
-        &[
-            ("email?", "new@example.org"),
-            ("current_password?", PASSWORD),
-            ("digest?", "weekly"),
-            ("mail_replies?", "1"),
-            ("mail_replies_shown?", "1"),
-        ],
+        "email?=new@example.org&current_password?=correct horse&digest?=weekly&mail_replies?=1&\
+            mail_replies_shown?=1",
     ),
-    page(
-        "/settings/reading",
-        &[
-            ("theme?", "dark"),
-            ("text_size?", "large"),
-            ("shortcuts?", "modifier"),
-            ("sort_comments?", "newest"),
-        ],
-    ),
-    page("/settings/confirm-email", &[]).kept_but_untried("mails the link after the answer"),
-    page("/settings/deactivate", &[("password", PASSWORD), ("writings?", "keep")])
-        .not_kept("ends the account"),
-    both("/settings/invitations", "/api/invite", &[("email?", "carol@example.org")]).refused_in_silence(),
+    page("/settings/reading", "theme?=dark&text_size?=large&shortcuts?=modifier&sort_comments?=newest"),
+    page("/settings/confirm-email", "").kept_but_untried("mails the link after the answer"),
+    page("/settings/deactivate", "password=correct horse&writings?=keep").not_kept("ends the account"),
+    both("/settings/invitations", "/api/invite", "email?=carol@example.org").refused_in_silence(),
     untried_page("/settings/invitations/withdraw")
         .kept_but_untried("needs the code of an invitation, which is gone afterwards"),
-    call("/api/endsession", &[("session", "others")]),
-    page("/settings/sessions", &[("session", "others")])
+    call("/api/endsession", "session=others"),
+    page("/settings/sessions", "session=others")
         .done_again("ends the sessions that have begun since; only the secret changes again"),
-    both("/settings/two-factor/app", "/api/totp/begin", &[("current_password", PASSWORD)]),
+    both("/settings/two-factor/app", "/api/totp/begin", "current_password=correct horse"),
     untried_page("/settings/two-factor/app/confirm").not_kept("as /api/totp/confirm"),
     untried_page("/settings/two-factor/app/remove").kept_but_untried("does what /api/totp/end does"),
     untried_page("/settings/two-factor/codes")
@@ -353,52 +277,36 @@ const ACTIONS: &[Action] = &[
     both(
         "/submit",
         "/api/submit",
-        &[
-            ("news_id", "-1"),
-            ("title", "A title"),
-            ("url?", "http://example.com/new"),
-            ("text?", "A text"),
-            ("topics?", "rust, new-topic"),
-        ],
+        "news_id=-1&title=A title&url?=http://example.com/new&text?=A text&\
+            topics?=rust, new-topic",
     )
     .refused_in_silence(),
-    both("/subscribe", "/api/subscribe", &[("news_id", "2")]),
+    both("/subscribe", "/api/subscribe", "news_id=2"),
     untried_call("/api/totp/confirm")
         .not_kept("answers with secrets of which only hashes are stored; refused the second time"),
     untried_call("/api/totp/end").kept_but_untried("tried in `openapi`"),
-    both("/tweet", "/api/tweet", &[("text", "A tweet")]).refused_in_silence(),
-    both("/unblock", "/api/unblock", &[("username", "bob")]),
-    both("/unflag", "/api/unflag", &[("kind", "comment"), ("id", "1-1")]),
-    both("/unfollow", "/api/unfollow", &[("username", "bob")]),
-    both("/unfollowtopic", "/api/unfollowtopic", &[("topic", "rust")]),
-    both("/unhide", "/api/unhide", &[("news_id", "2")]),
-    both("/unmute", "/api/unmute", &[("what", "word"), ("value", "chess")]),
-    both("/unmutetopic", "/api/unmutetopic", &[("topic", "rust")]),
-    both("/unsave", "/api/unsave", &[("news_id", "2")]),
-    both("/unsubscribe", "/api/unsubscribe", &[("news_id", "2")]),
+    both("/tweet", "/api/tweet", "text=A tweet").refused_in_silence(),
+    both("/unblock", "/api/unblock", "username=bob"),
+    both("/unflag", "/api/unflag", "kind=comment&id=1-1"),
+    both("/unfollow", "/api/unfollow", "username=bob"),
+    both("/unfollowtopic", "/api/unfollowtopic", "topic=rust"),
+    both("/unhide", "/api/unhide", "news_id=2"),
+    both("/unmute", "/api/unmute", "what=word&value=chess"),
+    both("/unmutetopic", "/api/unmutetopic", "topic=rust"),
+    both("/unsave", "/api/unsave", "news_id=2"),
+    both("/unsubscribe", "/api/unsubscribe", "news_id=2"),
     untried_page("/unsubscribe/{token}").not_kept("no account needed: unsubscribed twice is as once"),
     call(
         "/api/updateprofile",
-        &[
-            ("about", "new"),
-            ("email", "new@example.org"),
-            ("password?", "a new password"),
-            ("current_password?", PASSWORD),
-            ("fullname?", "A new name"),
-            ("tweet_news?", "0"),
-            ("shortcuts?", "modifier"),
-            ("digest?", "weekly"),
-            ("mail_replies?", "1"),
-            ("sort_comments?", "newest"),
-            ("theme?", "dark"),
-            ("text_size?", "large"),
-        ],
+        "about=new&email=new@example.org&password?=a new password&\
+            current_password?=correct horse&fullname?=A new name&tweet_news?=0&shortcuts?=modifier&\
+            digest?=weekly&mail_replies?=1&sort_comments?=newest&theme?=dark&text_size?=large",
     )
     .refused_in_silence(),
     untried_page("/v1/vote").not_kept("the voter is the browser: a vote twice is as once"),
     untried_page("/vote").not_kept("the voter is the browser: a vote twice is as once"),
-    both("/votecomment", "/api/votecomment", &[("comment_id", "1-1"), ("vote_type", "up")]),
-    both("/votenews", "/api/votenews", &[("news_id", "2"), ("vote_type", "up")]),
-    both("/votesite", "/api/sites/vote", &[("link", "example.org"), ("vote", "1")]),
+    both("/votecomment", "/api/votecomment", "comment_id=1-1&vote_type=up"),
+    both("/votenews", "/api/votenews", "news_id=2&vote_type=up"),
+    both("/votesite", "/api/sites/vote", "link=example.org&vote=1"),
     untried_page("/welcome").kept_but_untried("the first account becomes administrator, once"),
 ];

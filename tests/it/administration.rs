@@ -57,31 +57,6 @@ async fn what_happens_is_shown_at_once_and_kept(server: Server) {
     assert!(!charts.contains("09:00: 1 stories"), "{charts}");
 }
 
-#[each_engine("rounds")]
-async fn the_page_takes_the_same_few_rounds_however_much_has_happened(server: Server) {
-    let alice = server.register("alice").await;
-    let rounds = async || {
-        server.clear_caches().await;
-        let before = server.store().rounds();
-        page(&alice, "/admin").await;
-        server.store().rounds() - before
-    };
-    // An empty list takes a round less.
-    alice.submit_text("The first", "text").await;
-    // The first visit in an hour is noted.
-    rounds().await;
-    let few = rounds().await;
-    assert!(few <= 9, "{few}");
-    for _ in 0..30 {
-        server.advance(HOUR);
-        alice.tweet("A tweet").await;
-        alice.submit_text(&format!("At {}", server.now()), "text").await;
-        figures::keep(&server.app).await;
-    }
-    rounds().await;
-    assert_eq!(rounds().await, few);
-}
-
 #[in_memory(&[("accounts.signup", "apply")])]
 async fn what_needs_a_person_comes_first(server: Server) {
     let alice = server.register("alice").await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::client::{ok, refused};
+use crate::client::{has_members, ok, refused, refused_saying};
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, in_memory};
@@ -14,8 +14,7 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     bob.submit_text("A story", "text").await;
-    let fields = [("text", TEXT), ("url", "/news/1"), ("hours", "2")];
-    let made = ok(alice.api_post("/api/admin/announcement", &fields).await);
+    let made = ok(alice.call(&format!("/api/admin/announcement?text={TEXT}&url=/news/1&hours=2")).await);
     for path in ["/", "/news/1", "/about", "/user/bob", "/nothing-here"] {
         for client in [&server.visitor(), &bob] {
             assert!(text_of(&client.get(path).await).contains(TEXT), "{path}");
@@ -30,19 +29,13 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
     ok(alice.api_post("/api/admin/announcement", &[("text", "Another"), ("hours", "1")]).await);
     assert!(text_of(&bob.get("/").await).contains("Another"));
     let current = ok(alice.api_get("/api/admin/announcement").await);
-    assert_eq!(
-        (&current["text"], &current["url"], &current["hours"]),
-        (&json!("Another"), &json!(""), &json!(1))
-    );
+    has_members(&current, json!({"text": "Another", "url": "", "hours": 1}));
     server.advance(3_600);
     assert!(!text_of(&bob.get("/").await).contains("Another"));
     assert_eq!(ok(alice.api_get("/api/admin/announcement").await)["text"], "");
     // To undo a change brings back what was before it.
     let log = ok(server.visitor().api_get("/api/moderations").await);
-    assert_eq!(
-        (&log["entries"][0]["action"], &log["entries"][0]["reason"]),
-        (&json!("announce"), &json!("Another"))
-    );
+    has_members(&log["entries"][0], json!({"action": "announce", "reason": "Another"}));
     ok(alice.undo(log["entries"][0]["id"].as_u64().unwrap()).await);
     assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
     ok(alice.undo(made["moderation_id"].as_u64().unwrap()).await);
@@ -98,9 +91,8 @@ async fn what_cannot_be_announced_is_refused_by_its_field(server: Server) {
     }
     assert!(server.hash("site").await.is_empty());
     let bob = server.member("bob").await;
-    let error = refused(bob.api_post("/api/admin/announcement", &[("text", "x")]).await);
-    assert!(error.contains("Only administrators"), "{error}");
-    assert!(refused(bob.api_get("/api/admin/announcement").await).contains("Only administrators"));
+    refused_saying(bob.api_post("/api/admin/announcement", &[("text", "x")]).await, "Only administrators");
+    refused_saying(bob.api_get("/api/admin/announcement").await, "Only administrators");
     // By pages alone.
     let form = page(&alice, "/admin/site").await.form("/admin/announcement");
     assert_eq!(form.with("text", TEXT).send(&alice).await.status, 303);
@@ -120,5 +112,5 @@ async fn a_form_does_not_replace_an_announcement_that_its_writer_has_not_seen(se
     let seen = now["made"].to_string();
     let fields = [("text", "The second"), ("seen", &*seen)];
     ok(alice.api_post("/api/admin/announcement", &fields).await);
-    assert!(refused(alice.api_post("/api/admin/announcement", &fields).await).contains("has changed since"));
+    refused_saying(alice.api_post("/api/admin/announcement", &fields).await, "has changed since");
 }

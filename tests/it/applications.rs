@@ -1,6 +1,6 @@
 //! Applications: they wait, they are accepted or rejected, and what becomes of their names.
 
-use crate::client::{Client, PASSWORD, ok, refused};
+use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server, in_memory};
@@ -27,8 +27,7 @@ async fn reject(moderator: &Client, username: &str, reason: &str) -> String {
 
 /// Takes an answer back.
 async fn undo(moderator: &Client, line: &str) -> serde_json::Value {
-    let fields = [("moderation_id", line), ("reason", "a mistake")];
-    moderator.api_post("/api/moderate/undo", &fields).await
+    moderator.call(&format!("/api/moderate/undo?moderation_id={line}&reason=a mistake")).await
 }
 
 /// Applies for an account.
@@ -141,7 +140,7 @@ async fn the_public_log_does_not_name_rejected_applicants(server: Server) {
 async fn a_name_that_looks_like_a_rejected_one_is_free_too(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "boIt").await;
-    assert!(refused(sign_up(&server.visitor(), "bolt", &[TEXT]).await).contains("looks too much"));
+    refused_saying(sign_up(&server.visitor(), "bolt", &[TEXT]).await, "looks too much");
     reject(&alice, "boIt", "no").await;
     apply(&server, "bolt").await;
     // The rejected account has no name any more.

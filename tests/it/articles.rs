@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 use tidings_keyspace::{Expiry, read};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::pages::{error_message, page};
 use crate::redis_commands::RedisCommands;
 use crate::server::{Batch, Engine, START, Server, each_engine, in_memory};
@@ -74,9 +74,9 @@ async fn each_vote_up_counts_once_and_votes_down_do_not(server: Server) {
     server.set_karma(&carol, 100).await;
     server.advance(3_600);
     ok(bob.vote(id, "up").await);
-    assert!(refused(bob.vote(id, "up").await).contains("already"));
+    refused_saying(bob.vote(id, "up").await, "already");
     ok(carol.vote(id, "down").await);
-    assert!(refused(carol.vote(id, "up").await).contains("already"));
+    refused_saying(carol.vote(id, "up").await, "already");
     assert_eq!(server.number("article:1", "votes").await, 2);
     assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 2))]);
     assert_eq!(members(&server, "voted:1").await, set(&["user:1", "user:2"]));
@@ -135,7 +135,7 @@ async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
     for key in ["article:1", "voted:1", "score:", "time:"] {
         assert!(!dump.contains_key(key), "{key}");
     }
-    assert!(refused(server.member("carol").await.vote(id, "up").await).contains("deleted"));
+    refused_saying(server.member("carol").await.vote(id, "up").await, "deleted");
 }
 
 #[in_memory]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tidings::backup::{restore, take};
@@ -16,36 +16,15 @@ use tidings_keyspace::{Batch, Entry, Store, StoreOptions, Value};
 
 use crate::community::Community;
 use crate::original;
-use crate::program::{Program, open_again};
+use crate::program::{Program, Ran, open_again, succeed, tidings};
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, dump};
 
-/// How long to wait for something that must happen.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Runs the program to its end. Returns its exit code, and what it says.
-fn tidings(arguments: &[&str]) -> (Option<i32>, String) {
-    said(Command::new(env!("CARGO_BIN_EXE_tidings")).args(arguments).stdin(Stdio::null()).output().unwrap())
-}
-
-fn said(output: Output) -> (Option<i32>, String) {
-    let text =
-        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    (output.status.code(), text)
-}
-
-/// Asserts that a command does what it should.
-fn succeed(arguments: &[&str]) -> String {
-    let (code, text) = tidings(arguments);
-    assert_eq!(code, Some(0), "{arguments:?}: {text}");
-    text
-}
-
 /// Asserts that a command is refused, and that the message has these words.
 fn refused(arguments: &[&str], words: &str) {
-    let (code, text) = tidings(arguments);
-    assert_eq!(code, Some(1), "{arguments:?}: {text}");
-    assert!(text.contains(words), "{arguments:?}: {text}");
+    let ran = tidings(arguments);
+    assert_eq!(ran.code, Some(1), "{arguments:?}: {ran:?}");
+    assert!(ran.said().contains(words), "{arguments:?}: {ran:?}");
 }
 
 /// A folder with a store file of one key of each type and some more.
@@ -172,10 +151,9 @@ async fn the_program_in_the_documentation_reads_a_backup() {
     assert!(program.lines().count() <= 52, "it is not short any more");
     let script = folder.path("read.py");
     std::fs::write(&script, program).unwrap();
-    let run = |file: &str| said(Command::new("python3").args([&script, file]).output().unwrap());
+    let run = |file: &str| Ran::from(Command::new("python3").args([&script, file]).output().unwrap());
 
-    let (code, text) = run(&folder.backup());
-    assert_eq!(code, Some(0), "{text}");
+    let text = run(&folder.backup()).good();
     let lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3_005);
     let line = |key: &str| lines.iter().find(|line| line["key"] == key).unwrap();
@@ -191,7 +169,7 @@ async fn the_program_in_the_documentation_reads_a_backup() {
     let whole = std::fs::read(folder.path("a.backup")).unwrap();
     let changed = folder.path("changed.backup");
     std::fs::write(&changed, &whole[..whole.len() - 1]).unwrap();
-    assert_eq!(run(&changed).0, Some(1));
+    assert_eq!(run(&changed).code, Some(1));
     // zstd reads it too.
     let file = std::fs::File::open(folder.path("a.backup")).unwrap();
     assert!(Command::new("zstd").args(["-q", "-t"]).stdin(file).status().unwrap().success());
@@ -231,8 +209,8 @@ async fn what_cannot_be_right_is_refused_and_changes_nothing() {
     assert!(redis.send(b"DBSIZE").starts_with(":0"));
 
     for wrong in [&["restore", &file][..], &["restore"], &["backup"], &["backup", &file, "--every", "1d"]] {
-        let (code, text) = tidings(wrong);
-        assert_eq!(code, Some(2), "{wrong:?}: {text}");
+        let ran = tidings(wrong);
+        assert_eq!(ran.code, Some(2), "{wrong:?}: {ran:?}");
     }
     let left: Vec<_> =
         std::fs::read_dir(folder.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -346,17 +324,16 @@ async fn the_server_makes_backups_and_keeps_the_newest() {
     let mut program = Program::start_with(&folder.url("store.redb"), &settings);
     let mut seen = std::collections::BTreeSet::new();
     let is_scheduled = |path: &PathBuf| !path.to_string_lossy().contains("before-layout");
-    let deadline = Instant::now() + TIMEOUT;
-    while seen.len() < 4 {
+    tidings_testing::until_ok(async || {
         let found: Vec<PathBuf> = backups(&backup_folder).into_iter().filter(is_scheduled).collect();
         // One more while the oldest is about to be removed.
         assert!(found.len() <= 3, "{found:?}");
         seen.extend(found);
-        assert!(Instant::now() < deadline, "{seen:?}");
-        tidings_testing::pause().await;
-    }
-    let (_, status) = tidings(&["status", "--json", "--store", &folder.url("store.redb")]);
-    let status: Json = serde_json::from_str(status.lines().next().unwrap()).unwrap();
+        if seen.len() < 4 { Err(seen.len()) } else { Ok(()) }
+    })
+    .await;
+    let status = tidings(&["status", "--json", "--store", &folder.url("store.redb")]);
+    let status: Json = serde_json::from_str(status.out.lines().next().unwrap()).unwrap();
     assert!(status["last_backup"].as_str().is_some_and(|time| time.ends_with('Z')), "{status}");
     program.kill();
     let newest = backups(&backup_folder).into_iter().rfind(is_scheduled).unwrap();

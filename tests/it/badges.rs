@@ -23,7 +23,7 @@ async fn unread(user: &Client) -> BTreeSet<String> {
 }
 
 async fn read_all(user: &Client) -> serde_json::Value {
-    user.api_post("/api/readinbox", &[("id", "all")]).await
+    user.call("/api/readinbox?id=all").await
 }
 
 async fn delete_tweet(author: &Client, id: u64) {
@@ -31,8 +31,7 @@ async fn delete_tweet(author: &Client, id: u64) {
 }
 
 async fn delete_comment(author: &Client, id: u64) {
-    let fields = [("news_id", "1"), ("comment_id", &*id.to_string()), ("parent_id", "-1"), ("comment", "")];
-    ok(author.api_post("/api/postcomment", &fields).await);
+    ok(author.call(&format!("/api/postcomment?news_id=1&comment_id={id}&parent_id=-1&comment=")).await);
 }
 
 #[in_memory]

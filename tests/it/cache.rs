@@ -222,11 +222,7 @@ async fn personal_pages_are_never_shared(server: Server) {
 async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write(server: Server) {
     let Community { server, bob, .. } = Community::on(server).await;
     let visitor = server.visitor();
-    let rounds = async |path: &str| {
-        let before = server.store().rounds();
-        assert_eq!(visitor.get(path).await.status, 200, "{path}");
-        server.store().rounds() - before
-    };
+    let rounds = async |path: &str| server.rounds_of(&visitor, path).await;
     // The first feed stores how the ids of all entries begin.
     visitor.get("/@bob/feed").await;
     for path in ["/", "/latest/0", "/news/1", "/best", "/@alice", "/site/example.com"] {

@@ -30,14 +30,7 @@ impl Community {
     pub async fn on(server: Server) -> Self {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         server.set_field("user:1", "flags", "a").await;
-        let link = [
-            ("news_id", "-1"),
-            ("title", "A link"),
-            ("url", "http://example.com/one"),
-            ("text", ""),
-            ("topics", "links, examples"),
-        ];
-        ok(alice.api_post("/api/submit", &link).await);
+        alice.submit_link_on("links, examples", "A link", "http://example.com/one").await;
         bob.submit_text("A text", "Some text").await;
         bob.submit_link("A gone title", "http://gone.example/").await;
         alice.comment(3, "It stays readable").await;

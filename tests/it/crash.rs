@@ -233,9 +233,7 @@ async fn an_action_of_a_moderator_that_is_killed_has_its_line_and_its_effect_or_
     let path = folder.path().join("site.redb");
     prepare(&path).await;
     let store = open_again(&path).await;
-    let mut batch = Batch::new();
-    batch.set_field("user:1", "flags", "m");
-    store.commit(batch).await.unwrap();
+    store.commit(Batch::of(|batch| batch.set_field("user:1", "flags", "m"))).await.unwrap();
     store.close().await;
     let url = format!("redb:{}", path.display());
     let mut acted = 0;

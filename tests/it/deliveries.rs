@@ -2,7 +2,7 @@
 //! follower has it, once.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tidings_keyspace::{Batch, Order, Store, StoreOptions, read};
@@ -11,14 +11,12 @@ use crate::client::{Client, ok};
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
 use crate::server::http_client;
+use tidings_testing::{until, until_ok};
 
 pub(super) const FOLLOWERS: u64 = 20_000;
 pub(super) const AUTHOR: u64 = 1;
 /// More than there are: all of them are delivered to.
 pub(super) const PULL_LIMIT: &str = "100000";
-/// How long to wait for something that must happen. A dead server's work is
-/// taken over within 20 seconds.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// Milliseconds after which a server is killed that has just accepted a tweet.
 pub(super) const KILLED_AFTER: [u64; 6] = [0, 10, 40, 90, 160, 250];
 
@@ -72,34 +70,23 @@ pub(super) async fn tweet(program: &Program, text: &str) -> u64 {
     ok(answer)["tweet_id"].as_u64().unwrap()
 }
 
-/// Waits until the last follower has all tweets in the home timeline.
+/// Waits until the last follower has all tweets in the home timeline. A dead server's work is taken over within
+/// 20 seconds.
 pub(super) async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
     // The highest score, and the highest member among those.
     let last = client(program, AUTHOR + FOLLOWERS);
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
+    until_ok(async || {
         let page: Value = ok(last.get("/api/timeline/home?count=100").await.json());
         let seen: BTreeSet<u64> =
             page["tweets"].as_array().unwrap().iter().map(|tweet| tweet["id"].as_u64().unwrap()).collect();
-        if seen.is_superset(tweets) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{seen:?} of {tweets:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        if seen.is_superset(tweets) { Ok(()) } else { Err(seen) }
+    })
+    .await;
 }
 
 /// Waits until no job is left. Only on a store that may be opened twice.
 pub(super) async fn wait_for_jobs(store: &Store) {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        let jobs = store.fetch(read::sorted_count("timeline:jobs")).await.unwrap();
-        if jobs == 0 {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{jobs} jobs are left");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(async || !has_jobs(store).await).await;
 }
 
 /// Whether jobs are left: a server that was killed now was killed in the middle of one.

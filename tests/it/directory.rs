@@ -2,15 +2,13 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 use tidings_domain::values::MAX_NOTES;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::commands::Place;
 use crate::pages::page;
 use crate::server::{Batch, Server, in_memory};
 
-const TIMEOUT: Duration = Duration::from_secs(20);
 const SEARCHED: [(&str, &str); 3] = [("search.enabled", "true"), ("trust.days", "7"), ("trust.karma", "10")];
 
 /// The names in an answer; that of a deactivated account is empty.
@@ -21,15 +19,12 @@ fn names(answer: &Value) -> Vec<&str> {
 
 /// Waits until moderators find exactly these.
 async fn finds(by: &Client, parameters: &str, expected: &[&str]) {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
+    tidings_testing::until_ok(async || {
         let found = by.get(&format!("/api/moderate/people?{parameters}")).await.json();
-        if found["status"] == "ok" && names(&found) == expected {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{parameters}: {found:#}, not {expected:?}");
-        tidings_testing::pause().await;
-    }
+        let is_so = found["status"] == "ok" && names(&found) == expected;
+        if is_so { Ok(()) } else { Err((parameters, found)) }
+    })
+    .await;
 }
 
 async fn act(by: &Client, names: &str, action: &str, more: &[(&str, &str)]) -> Value {
@@ -154,8 +149,7 @@ async fn one_reason_for_several_people(server: Server) {
         ("bob,mod", "yourself"),
         ("bob,alice", "higher role"),
     ] {
-        let told = refused(act(&moderator, names, "silence", &[]).await);
-        assert!(told.contains(why), "{told}");
+        refused_saying(act(&moderator, names, "silence", &[]).await, why);
     }
     assert!(server.field("user:3", "silenced").await.is_none());
     for (names, action, more, field) in [
@@ -164,8 +158,7 @@ async fn one_reason_for_several_people(server: Server) {
         ("bob", "silence", &[("remove", "1")], "remove"),
         ("bob", "ban", &[("hours", "x")], "hours"),
     ] {
-        let told = refused(act(&moderator, names, action, more).await);
-        assert!(told.contains(field), "{told}");
+        refused_saying(act(&moderator, names, action, more).await, field);
     }
     // The page has a box for each.
     assert!(page(&alice, "/people").await.content().contains("Apply to the selected people"));

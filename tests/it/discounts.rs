@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tidings_keyspace as keyspace;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::consistency::{self, Dump};
 use crate::removals::{act, assert_same, people, state, try_act, undo};
 use crate::server::{Server, in_memory};
@@ -115,7 +115,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
     ok(dave.vote(first, "up").await);
     ok(dave.vote_comment(first, 1, "up").await);
     ok(dave.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
-    assert!(refused(try_act(&carol, "discount", ("user", "dave")).await).contains("moderators"));
+    refused_saying(try_act(&carol, "discount", ("user", "dave")).await, "moderators");
     let fields = [("action", "discount"), ("kind", "user"), ("id", "dave"), ("hours", "1")];
     let reasoned = [&fields[..], &[("reason", "a ring")]].concat();
     ok(alice.api_post("/api/moderate", &reasoned).await);
@@ -125,7 +125,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
             dave.vote(first, "none").await,
             dave.vote_comment(first, 2, "up").await,
             dave.vote_comment(first, 1, "none").await,
-            dave.api_post("/api/sites/vote", &[("link", "bad.com"), ("vote", "-1")]).await,
+            dave.call("/api/sites/vote?link=bad.com&vote=-1").await,
         ]
     };
     // Before the job has done anything, and after it.
@@ -143,8 +143,8 @@ async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
     assert_eq!(server.number(&format!("news:{first}"), "up").await, 1);
     // It ends at the second. A vote that is not back yet is a vote all the same.
     server.advance(3_600);
-    assert!(refused(dave.vote(first, "down").await).contains("already voted"));
-    assert!(refused(dave.vote_comment(first, 1, "down").await).contains("already voted"));
+    refused_saying(dave.vote(first, "down").await, "already voted");
+    refused_saying(dave.vote_comment(first, 1, "down").await, "already voted");
     ok(dave.vote(second, "up").await);
     server.finish_jobs().await;
     assert_eq!(server.number(&format!("news:{first}"), "up").await, 2);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use tidings_keyspace::{Batch, Store, StoreOptions};
 
 use crate::client::Client;
-use crate::program::{Program, serve_existing_command};
+use crate::program::{Program, serve_existing_command, succeed};
 use crate::server::{Server, in_memory};
 
 const FREE: [(&str, &str); 2] = [("karma.economy", "free"), ("karma.visit_seconds", "0")];
@@ -132,8 +132,7 @@ async fn a_site_from_before_keeps_its_prices_and_says_so() {
     let free = ("TIDINGS_KARMA__ECONOMY", "free");
     assert_eq!(printed(&old, &[free], "economy").1, "economy = \"free\"");
     assert_eq!(printed(&old, &[free], "upvote_cost").1, "upvote_cost = 0");
-    let copy = Command::new(env!("CARGO_BIN_EXE_tidings")).args(["copy", &old, &copied]).output().unwrap();
-    assert!(copy.status.success(), "{copy:?}");
+    succeed(&["copy", &old, &copied]);
     assert_eq!(printed(&copied, &[], "economy"), of_store);
     Program::start(&new).stop();
     assert_eq!(printed(&new, &[], "economy"), ("default".to_owned(), "economy = \"free\"".to_owned()));

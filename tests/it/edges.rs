@@ -1,14 +1,12 @@
 //! Both sides of the numbers at which the site does something in another way: long
 //! lists are worked on in chunks, and very long ones are not cached.
 
-use std::process::Command;
-use std::time::{Duration, Instant};
-
 use tidings_domain::store_check::Part;
 use tidings_keyspace::{Batch, Store, StoreOptions};
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::consistency;
+use crate::program::succeed;
 use crate::server::{Engine, Server, dump, in_memory};
 use crate::store_check::report_of;
 
@@ -179,11 +177,7 @@ async fn all_jobs_that_were_left_are_found_also_more_than_are_looked_at_at_once(
             batch.set_fields(format!("timeline:job:deliver:{tweet}"), [("author", "1"), ("step", "0")]);
         }
         server.commit(batch).await;
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while !server.sorted("timeline:jobs").await.is_empty() {
-            assert!(Instant::now() < deadline, "jobs are left of {count}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        tidings_testing::until(async || server.sorted("timeline:jobs").await.is_empty()).await;
     }
 }
 
@@ -227,11 +221,7 @@ async fn a_store_is_copied_however_many_pages_of_keys_it_has() {
         from.commit(batch).await.unwrap();
         let expected = dump(&from).await;
         from.close().await;
-        let copied = Command::new(env!("CARGO_BIN_EXE_tidings"))
-            .args(["copy", &url("from"), &url("to")])
-            .output()
-            .unwrap();
-        assert!(copied.status.success(), "{copied:?}");
+        succeed(&["copy", &url("from"), &url("to")]);
         let to = Store::open(&url("to"), &StoreOptions::default()).await.unwrap();
         assert_eq!(dump(&to).await, expected, "{keys}");
         to.close().await;

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::client::{Client, encoded, ok, refused};
+use crate::client::{Client, encoded, ok, refused, refused_saying};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::pages::{crawl, page};
@@ -257,16 +257,8 @@ async fn what_no_document_may_have_in_a_stored_title_is_left_out() {
     server.set_field("article:1", "title", title).await;
     let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
     let pages = PAGES.iter().copied().map(|(path, _)| path);
-    let feeds = [
-        "/rss",
-        "/atom",
-        "/json",
-        "/best/atom",
-        "/topic/links/json",
-        "/@alice/feed",
-        "/api/getnews/top/0/30",
-    ];
-    for path in pages.chain(feeds).chain(["/api/articles/score/1", "/api/timeline/everyone"]) {
+    let feeds = "/rss /atom /json /best/atom /topic/links/json /@alice/feed /api/getnews/top/0/30";
+    for path in pages.chain(feeds.split(' ')).chain(["/api/articles/score/1", "/api/timeline/everyone"]) {
         let text = String::from_utf8(alice.get(path).await.body).unwrap();
         assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
     }
@@ -349,9 +341,7 @@ async fn long_urls_of_imported_stories_are_linked_up_to_a_bound() {
         let listed = &ok(alice.api_get("/api/getnews/latest/0/30").await)["news"];
         assert!(listed.as_array().unwrap().iter().any(|news| news["url"] == *url), "{bytes}");
         // The bound for submitted URLs stays lower.
-        assert!(
-            refused(alice.submit("Long", &url, "").await).contains("too long (2,048 characters at most)")
-        );
+        refused_saying(alice.submit("Long", &url, "").await, "too long (2,048 characters at most)");
     }
 }
 

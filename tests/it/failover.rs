@@ -1,7 +1,7 @@
 //! The primary of the store is killed, or hangs, while the site is under load. The long form, with a hundred
 //! failovers of each kind, is `cargo bench --bench failover`.
 
-use crate::client::{ok, refused};
+use crate::client::{ok, refused_saying};
 use crate::failover_runs::{Fault, Outcome, run, start_site};
 use crate::html::Page;
 use crate::pages::redirects_to;
@@ -57,8 +57,7 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let answer = alice.post("/api/submit", &fields).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(answer.headers["retry-after"], "10");
-    let message = refused(answer.json());
-    assert!(message.contains("it isn't clear whether it was saved. Please try again"), "{message}");
+    refused_saying(answer.json(), "it isn't clear whether it was saved. Please try again");
     // The form keeps what was typed.
     let fields = [("news_id", "-1"), ("title", "Three"), ("url", ""), ("text", "A text of some length")];
     let page = alice.post("/submit", &fields).await;
@@ -95,7 +94,7 @@ async fn a_repeat_is_answered_only_when_replicas_have_what_the_first_did() {
     for client in [alice.clone(), alice.at(other.address)] {
         let again = client.post("/api/hide", &hide).await;
         assert_eq!(again.status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(refused(again.json()).contains("it isn't clear whether it was saved. Please try again"));
+        refused_saying(again.json(), "it isn't clear whether it was saved. Please try again");
     }
     // So is the vote that would be refused as the second.
     for client in [bob.clone(), bob.clone(), bob.at(other.address)] {

@@ -4,7 +4,7 @@
 //!
 //! Each thing has a word of its own in its title or text, which is searched for in every answer.
 
-use crate::client::{Client, ok};
+use crate::client::{Client, has_members, ok};
 use crate::community::Community;
 use crate::live::Events;
 use crate::page_server::{PageServer, Reply};
@@ -33,8 +33,7 @@ impl Things {
     /// Writes them. The story links to a site, and both mention the reader.
     async fn by(author: &Client, word: &'static str, host: &str) -> Self {
         let (title, url) = (format!("Story {word}"), format!("http://{host}/{word}"));
-        let fields = [("news_id", "-1"), ("title", &title), ("url", &url), ("text", ""), ("topics", "links")];
-        let story = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+        let story = author.submit_link_on("links", &title, &url).await;
         let comment = author.comment(1, &format!("Comment {word} for @rita")).await;
         let tweet = author.tweet(&format!("Tweet {word} for @rita")).await;
         Self { word, story, comment, tweet }
@@ -167,17 +166,8 @@ async fn visitors_are_sent_nothing_that_is_withheld_and_everything_else() {
     let hidden = words(&[&site.removed, &site.held, &site.flagged]);
     assert_eq!(site.found(&visitor, &hidden).await, BTreeSet::new());
     let found = site.found(&visitor, &[site.open.word]).await;
-    for address in [
-        "/",
-        "/latest",
-        "/best",
-        "/topic/links",
-        "/news/1",
-        "/everyone",
-        "/rss",
-        "/@dave",
-        "/usercomments/dave/0",
-    ] {
+    let addresses = "/ /latest /best /topic/links /news/1 /everyone /rss /@dave /usercomments/dave/0";
+    for address in addresses.split(' ') {
         assert!(found.contains(&(site.open.word.to_owned(), address.to_owned())), "{address}");
     }
     for (things, status) in [(&site.removed, [410, 200]), (&site.held, [404; 2]), (&site.flagged, [200; 2])] {
@@ -223,17 +213,8 @@ async fn a_reader_is_sent_nothing_muted_or_withheld_whatever_others_have_read() 
     assert!(wrong.is_empty(), "{wrong:?}");
     // And what is not muted is there, as is everything for others.
     let open = site.found(rita, &[site.open.word]).await;
-    for address in [
-        "/",
-        "/latest",
-        "/best",
-        "/topic/links",
-        "/news/1",
-        "/home",
-        "/everyone",
-        "/inbox",
-        "/api/getcomments/1",
-    ] {
+    let addresses = "/ /latest /best /topic/links /news/1 /home /everyone /inbox /api/getcomments/1";
+    for address in addresses.split(' ') {
         assert!(open.contains(&(site.open.word.to_owned(), address.to_owned())), "{address}");
     }
     let others = site.found(&visitor, &muted).await;
@@ -299,8 +280,7 @@ async fn readers_who_show_hidden_see_what_flags_have_hidden() {
     for address in places {
         assert!(!Withheld::text(rita, address).await.contains(word), "{address}");
     }
-    let fields = [("about", ""), ("email", ""), ("show_hidden", "1")];
-    ok(rita.api_post("/api/updateprofile", &fields).await);
+    ok(rita.call("/api/updateprofile?about=&email=&show_hidden=1").await);
     for address in places {
         let text = Withheld::text(rita, address).await;
         assert!(text.contains(word) && !text.contains(site.removed.word), "{address}");
@@ -318,10 +298,7 @@ async fn withheld_comments_keep_their_place_for_programs_without_a_text() {
     let thread = visitor.thread(1).await;
     let entry = |id: u64| thread.iter().find(|comment| comment["id"] == id).cloned();
     let removed = entry(site.removed.comment).unwrap();
-    assert_eq!(
-        (&removed["removed"], &removed["body"], &removed["html"]),
-        (&"the reason".into(), &"".into(), &"".into())
-    );
+    has_members(&removed, serde_json::json!({"removed": "the reason", "body": "", "html": ""}));
     assert_eq!(entry(site.flagged.comment).unwrap()["removed"], "flagged");
     assert_eq!(entry(site.held.comment), None);
     assert_eq!(entry(site.open.comment).unwrap()["replies"][0]["id"], reply);
@@ -334,10 +311,7 @@ async fn withheld_comments_keep_their_place_for_programs_without_a_text() {
     // Muted comments name nobody.
     let thread = site.rita.thread(1).await;
     let muted = thread.iter().find(|comment| comment["id"] == site.muted[0].comment).unwrap();
-    assert_eq!(
-        (&muted["muted"], &muted["body"], &muted["username"]),
-        (&true.into(), &"".into(), &"[muted user]".into())
-    );
+    has_members(muted, serde_json::json!({"muted": true, "body": "", "username": "[muted user]"}));
 }
 
 #[tokio::test]
@@ -422,10 +396,8 @@ impl GoneSite {
         }
         prepare(&community, &rita).await;
         let act = async |action: &str, kind: &str, id: &str, more: &[(&str, &str)]| {
-            let fields =
-                [&[("action", action), ("kind", kind), ("id", id), ("reason", reason_of(action))], more]
-                    .concat();
-            ok(alice.api_post("/api/moderate", &fields).await)
+            let more = [&[("reason", reason_of(action))], more].concat();
+            ok(alice.moderate(action, (kind, id), &more).await)
         };
         act("hold", "user", "heidi", &[]).await;
         let mut gone = Vec::new();
@@ -434,9 +406,7 @@ impl GoneSite {
         for (way, author) in by_others.chain(HELD.map(|way| (way, &heidi))) {
             let (title, url) =
                 (format!("{way} {}", told(way)), format!("http://{}.example/{way}", told(way)));
-            let fields =
-                [("news_id", "-1"), ("title", &*title), ("url", &*url), ("text", ""), ("topics", "links")];
-            let story = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+            let story = author.submit_link_on("links", &title, &url).await;
             let comment = author.comment(1, &format!("Comment {title} for @rita")).await;
             // Comments on what is gone do not name it. What is merged has its comments elsewhere.
             if !HELD.contains(&way) && way != "waymerged" {
@@ -482,8 +452,7 @@ impl GoneSite {
         let owners = [(&ben, "ben"), (&fay, "fay"), (&lea, "lea"), (&erin, "erin"), (&dave, "dave")];
         for (author, name) in owners {
             let [about, fullname] = ["about", "full"].map(|part| format!("{part}{name}told"));
-            let fields = [("about", &*about), ("fullname", &*fullname), ("email", "")];
-            ok(author.api_post("/api/updateprofile", &fields).await);
+            ok(author.call(&format!("/api/updateprofile?about={about}&fullname={fullname}&email=")).await);
             author.comment(1, "A comment that stays for @rita").await;
             author.tweet("A post that stays").await;
             profiles.push(about);
@@ -697,8 +666,7 @@ async fn streams_are_told_nothing_of_what_is_gone(server: Server) {
 #[in_memory(&[("timelines.pull_limit", "0")])]
 async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
-    let fields = [("about", ""), ("fullname", "Robert van Dijk"), ("email", "")];
-    ok(bob.api_post("/api/updateprofile", &fields).await);
+    ok(bob.call("/api/updateprofile?about=&fullname=Robert van Dijk&email=").await);
     bob.tweet("A post").await;
     alice.follow("bob").await;
     server.finish_jobs().await;

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::html::Page;
 use crate::server::{Server, each_engine, in_memory};
 
@@ -13,12 +13,11 @@ const AT_TWO: &[(&str, &str)] = &[("moderation.hide_at", "2")];
 type Thing<'a> = (&'a str, &'a str);
 
 async fn flag(reader: &Client, (kind, id): Thing<'_>, reason: &str, note: &str) -> Value {
-    let fields = [("kind", kind), ("id", id), ("reason", reason), ("note", note)];
-    reader.api_post("/api/flag", &fields).await
+    reader.call(&format!("/api/flag?kind={kind}&id={id}&reason={reason}&note={note}")).await
 }
 
 async fn unflag(reader: &Client, (kind, id): Thing<'_>) -> Value {
-    reader.api_post("/api/unflag", &[("kind", kind), ("id", id)]).await
+    reader.call(&format!("/api/unflag?kind={kind}&id={id}")).await
 }
 
 async fn queue(moderator: &Client) -> Vec<Value> {
@@ -38,7 +37,7 @@ async fn decide(moderator: &Client, action: &str, (kind, id): Thing<'_>, since: 
 
 async fn undo(moderator: &Client, line: &Value) -> Value {
     let id = line["moderation_id"].to_string();
-    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+    moderator.call(&format!("/api/moderate/undo?moderation_id={id}&reason=a mistake")).await
 }
 
 /// An administrator, a moderator, an author with one thing of each kind, and readers.
@@ -148,18 +147,18 @@ async fn who_may_flag_what(server: Server) {
         assert!(error.contains(expected), "{thing:?} {reason} {note}: {error}");
     }
     let long = "x".repeat(201);
-    assert!(refused(flag(reader, STORY, "spam", &long).await).contains("note"));
+    refused_saying(flag(reader, STORY, "spam", &long).await, "note");
     assert_eq!(reader_flags(&server.dump().await), reader_flags(&before));
     // Moderators too.
     for who in [&alice, &moderator] {
         ok(flag(who, ("user", "BOB"), "spam", "").await);
-        assert!(refused(flag(who, ("user", "bob"), "harmful", "").await).contains("already"));
+        refused_saying(flag(who, ("user", "bob"), "harmful", "").await, "already");
     }
     bob.submit_text("Another", "text").await;
     for note in ["2", "http://localhost:8080/news/2", "http://example.com/elsewhere"] {
         ok(flag(reader, STORY, "duplicate", note).await);
         ok(unflag(reader, STORY).await);
-        assert!(refused(unflag(reader, STORY).await).contains("not flagged"));
+        refused_saying(unflag(reader, STORY).await, "not flagged");
     }
     let fields = [("kind", "user"), ("id", "nobody"), ("reason", "spam")];
     assert_eq!(reader.post("/api/flag", &fields).await.status, StatusCode::NOT_FOUND);
@@ -191,8 +190,8 @@ async fn a_decision_to_keep_can_be_taken_back_exactly(server: Server) {
             refused(decide(&moderator, "keep", thing, "").await).contains("Nothing here is waiting"),
             "{thing:?}"
         );
-        assert!(refused(unflag(&readers[0], thing).await).contains("has decided"));
-        assert!(refused(flag(&readers[0], thing, "spam", "").await).contains("already"));
+        refused_saying(unflag(&readers[0], thing).await, "has decided");
+        refused_saying(flag(&readers[0], thing, "spam", "").await, "already");
         server.advance(60);
         ok(undo(&moderator, &kept).await);
         assert_eq!(without_log().await, before, "{thing:?}");
@@ -307,7 +306,7 @@ async fn the_worst_comes_first_and_parts_of_the_queue_fit_together(server: Serve
     }
     assert_eq!(read, expected);
     for (who, expected) in [(&readers[0], "Only moderators"), (&server.visitor(), "logged in")] {
-        assert!(refused(who.api_get("/api/moderate/queue").await).contains(expected));
+        refused_saying(who.api_get("/api/moderate/queue").await, expected);
     }
 }
 
@@ -402,20 +401,10 @@ async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms(server: S
     let answer = moderator.get("/moderate").await;
     assert_eq!(Page::of(&answer).heading(), "Review queue");
     let page = String::from_utf8(answer.body).unwrap();
-    for part in [
-        "A story",
-        "A comment",
-        "A tweet",
-        "A profile",
-        "harmful",
-        "a &lt;note&gt;",
-        "1 story, 1 comment, 2 posts",
-        r#"name="action" value="keep""#,
-        r#"name="action" value="remove""#,
-        r#"name="action" value="warn""#,
-        r#"name="row" value="story:1""#,
-        r#"name="pattern" value="example.com""#,
-    ] {
+    let parts = "A story|A comment|A tweet|A profile|harmful|a &lt;note&gt;|1 story, 1 comment, 2 posts|\
+        name=\"action\" value=\"keep\"|name=\"action\" value=\"remove\"|name=\"action\" value=\"warn\"|\
+        name=\"row\" value=\"story:1\"|name=\"pattern\" value=\"example.com\"";
+    for part in parts.split('|') {
         assert!(page.contains(part), "{part} in {page}");
     }
     // The number that waits is in the header of moderators, and of nobody else.
@@ -433,8 +422,8 @@ async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms(server: S
     ok(flag(&readers[0], ("story", &own), "spam", "").await);
     let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
     assert!(page.contains("Another moderator must decide"), "{page}");
-    assert!(refused(decide(&moderator, "keep", ("story", &own), "").await).contains("higher"));
-    assert!(refused(decide(&alice, "keep", ("story", &own), "").await).contains("yourself"));
+    refused_saying(decide(&moderator, "keep", ("story", &own), "").await, "higher");
+    refused_saying(decide(&alice, "keep", ("story", &own), "").await, "yourself");
 }
 
 #[in_memory(AT_TWO)]
@@ -457,14 +446,6 @@ async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it(s
     }
 }
 
-/// The rounds of a request without caches.
-async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
-    server.clear_caches().await;
-    let before = server.store().rounds();
-    assert_eq!(client.get(path).await.status, StatusCode::OK, "{path}");
-    server.store().rounds() - before
-}
-
 #[each_engine("rounds")]
 async fn the_queue_takes_the_same_few_rounds_however_long_it_is(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
@@ -472,7 +453,7 @@ async fn the_queue_takes_the_same_few_rounds_however_long_it_is(server: Server) 
     let pages = ["/moderate", "/api/moderate/queue", "/"];
     let mut few = Vec::new();
     for page in pages {
-        few.push(rounds(&server, &moderator, page).await);
+        few.push(server.cold_rounds_of(&moderator, page).await);
     }
     assert!(few.iter().all(|rounds| *rounds <= 6), "{few:?}");
     for number in 0..40 {
@@ -483,10 +464,10 @@ async fn the_queue_takes_the_same_few_rounds_however_long_it_is(server: Server) 
         ok(flag(&readers[1], thing, "spam", "").await);
     }
     for (page, few) in pages.into_iter().zip(few) {
-        assert_eq!(rounds(&server, &moderator, page).await, few, "{page}");
+        assert_eq!(server.cold_rounds_of(&moderator, page).await, few, "{page}");
     }
     // The number in the header costs a moderator no more than a member's page costs.
-    assert_eq!(rounds(&server, &moderator, "/").await, rounds(&server, &readers[0], "/").await);
+    assert_eq!(server.cold_rounds_of(&moderator, "/").await, server.cold_rounds_of(&readers[0], "/").await);
 }
 
 #[in_memory]

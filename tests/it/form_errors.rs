@@ -51,7 +51,7 @@ fn not_wrong(page: &Page) {
     assert_eq!(page.alert(), None);
 }
 
-#[in_memory(&[("rates.failed_login_per_address", "2/2m")])]
+#[in_memory(&[("rates.failed_login_per_address", "2/2m"), ("limits.account_creation_seconds", "54000")])]
 async fn signing_up_and_logging_in(server: Server) {
     server.member("taken").await;
     let visitor = server.visitor();
@@ -61,28 +61,56 @@ async fn signing_up_and_logging_in(server: Server) {
         form.one("input", &[("name", "username"), ("autocomplete", "username")]);
         form.one("input", &[("name", "password"), ("autocomplete", autocomplete)]);
     }
-    let sign_up = page(&visitor, "/register").await.form("/register");
-    for (username, password, name, message) in [
-        ("1x", PASSWORD, "username", "must start with a letter"),
-        ("", PASSWORD, "username", "Enter a username."),
-        ("taken", PASSWORD, "username", "is taken"),
-        ("alice", "short", "password", "too short"),
+    let before = server.dump().await;
+    let sign_up = page(&visitor, "/register?next=%2Fnews%2F1").await.form("/register");
+    for (username, password, status, name, message) in [
+        ("1x", PASSWORD, 422, "username", "Usernames must start with a letter (a-z)."),
+        ("", PASSWORD, 422, "username", "Enter a username."),
+        ("a\"><b>", PASSWORD, 422, "username", "Usernames can contain"),
+        ("taken", PASSWORD, 409, "username", "is taken"),
+        ("alice", "short", 422, "password", "too short"),
     ] {
-        let filled = sign_up.clone().with("username", username).with("password", password);
-        let back = refused_for(&visitor, filled, "/register", name, message).await.form("/register");
+        let answer =
+            sign_up.clone().with("username", username).with("password", password).send(&visitor).await;
+        assert_eq!(answer.status, status, "{username:?}");
+        let back = Page::of(&answer);
+        let told = wrong(&back, name);
+        assert!(told.contains(message), "{told}");
+        let back = back.form("/register");
         assert_eq!((back.value("username"), back.value("password")), (Some(username), Some("")));
+        assert_eq!(back.value("next"), Some("/news/1"));
     }
-    let log_in = page(&visitor, "/login").await.form("/login").with("username", "taken");
-    let log_in = log_in.with("password", "wrong horse");
-    for _ in 0..2 {
-        let message = "Wrong username or password.";
-        let back = refused_for(&visitor, log_in.clone(), "/login", "password", message).await;
-        assert_eq!(back.form("/login").value("username"), Some("taken"));
+    assert_eq!(server.dump().await, before);
+    let sign_up = sign_up.with("password", PASSWORD);
+    assert!(sign_up.clone().with("username", "alice").send(&visitor).await.status.is_redirection());
+    let again = sign_up.with("username", "bob").send(&visitor).await;
+    let back = Page::of(&again);
+    assert_eq!((again.status.as_u16(), back.form("/register").value("username")), (429, Some("bob")));
+    assert!(back.alert().unwrap().contains("recently"), "{:?}", back.alert());
+
+    let log_in =
+        page(&visitor, "/login?next=%2Fnews%2F1").await.form("/login").with("password", "wrong horse");
+    let mut bodies = Vec::new();
+    // The answer does not tell whether the user exists.
+    for username in ["taken", "nobod"] {
+        let answer = log_in.clone().with("username", username).send(&visitor).await;
+        assert_eq!(answer.status, 422);
+        let back = Page::of(&answer);
+        assert_eq!(wrong(&back, "password"), "Wrong username or password.");
+        let back = back.form("/login");
+        assert_eq!((back.value("username"), back.value("password")), (Some(username), Some("")));
+        assert_eq!(back.value("next"), Some("/news/1"));
+        bodies.push(String::from_utf8(answer.body).unwrap().replace(username, ""));
     }
+    assert_eq!(bodies[0], bodies[1]);
     // This is about no field.
-    let limited = Page::of(&log_in.send(&visitor).await);
+    let answer = log_in.with("username", "taken").send(&visitor).await;
+    assert_eq!((answer.status.as_u16(), answer.headers["retry-after"].as_bytes()), (429, &b"60"[..]));
+    let limited = Page::of(&answer);
     assert!(controls(&limited).iter().all(|field| field.attribute("aria-invalid").is_none()));
-    assert!(limited.one("p", &[("class", "alert"), ("role", "alert")]).text().contains("Try again in"));
+    let told = limited.one("p", &[("class", "alert"), ("role", "alert")]).text();
+    assert!(told.contains("Try again in 1 minute"), "{told}");
+    assert_eq!(limited.form("/login").value("username"), Some("taken"));
 }
 
 #[in_memory]
@@ -268,18 +296,12 @@ async fn make_more(Community { server, alice, bob }: &Community) {
     let rule =
         [("what", "phrase"), ("pattern", "casino"), ("effect", "hold"), ("reason", "spam"), ("dry_run", "0")];
     ok(alice.api_post("/api/moderate/rule", &rule).await);
-    let ban = [
-        ("what", "network"),
-        ("value", "192.0.2.0/24"),
-        ("scope", "both"),
-        ("reason", "a raid"),
-        ("dry_run", "0"),
-    ];
-    ok(alice.api_post("/api/moderate/bans", &ban).await);
+    ok(alice
+        .call("/api/moderate/bans?what=network&value=192.0.2.0/24&scope=both&reason=a raid&dry_run=0")
+        .await);
     let reason = [("title", "Spam"), ("text", "This is spam."), ("rule", "")];
     ok(alice.api_post("/api/moderate/reasons", &reason).await);
-    let hook = [("url", "https://hooks.example/x"), ("events", "queue"), ("format", "json")];
-    alice.api_post("/api/admin/hooks", &hook).await;
+    alice.call("/api/admin/hooks?url=https://hooks.example/x&events=queue&format=json").await;
     ok(alice.moderate("note", ("user", "bob"), &[("reason", "Odd")]).await);
 }
 

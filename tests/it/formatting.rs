@@ -4,7 +4,7 @@
 use roxmltree::Document;
 use serde_json::json;
 
-use crate::client::{ok, refused};
+use crate::client::{ok, refused, refused_saying};
 use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Server, in_memory};
@@ -76,8 +76,8 @@ async fn a_preview_is_what_pages_show_and_needs_no_session(server: Server) {
     assert!(ok(preview(&"é".repeat(4_096)).await)["html"].is_string());
     let error = refused(preview(&"é".repeat(4_097)).await);
     assert_eq!(error, "Your text is too long (4,096 characters at most).");
-    assert!(refused(preview("a\u{7}").await).contains("control character"));
-    assert!(refused(visitor.api_post("/api/preview", &[]).await).contains("text"));
+    refused_saying(preview("a\u{7}").await, "control character");
+    refused_saying(visitor.api_post("/api/preview", &[]).await, "text");
     assert_eq!(server.dump().await, before);
 }
 

@@ -1,13 +1,13 @@
 //! Passwords of the original: blanks around them, and hashes that are wrapped until their
 //! owners come.
 
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidings_domain::accounts::harden::{Hardened, harden};
 
 use crate::client::{PASSWORD, refused};
 use crate::original::{self, ACCOUNTS, LEGACY_SALT};
+use crate::program::{succeed, tidings};
 use crate::redis_commands::RedisCommands;
 use crate::server::{Batch, Server, in_memory};
 
@@ -21,17 +21,6 @@ async fn password(server: &Server, id: u64) -> String {
     server.field(&format!("user:{id}"), "password").await.unwrap()
 }
 
-/// Runs `tidings user harden`. Returns whether it succeeded, and what it says.
-fn harden_command(store: &str) -> (bool, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_tidings"))
-        .args(["user", "harden", "--store", store])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
-    (output.status.success(), text)
-}
-
 #[tokio::test]
 async fn hardening_wraps_every_weak_hash_once_and_the_owners_do_not_notice() {
     let server = imported_site().await;
@@ -39,8 +28,8 @@ async fn hardening_wraps_every_weak_hash_once_and_the_owners_do_not_notice() {
     server.register("dave").await;
     let before = server.dump().await;
     let dave = password(&server, 4).await;
-    let (succeeded, text) = harden_command(&url);
-    assert!(succeeded && text.contains("4 accounts checked; protected 3 weak passwords"), "{text}");
+    let text = succeed(&["user", "harden", "--store", &url]);
+    assert!(text.contains("4 accounts checked; protected 3 weak passwords"), "{text}");
     for id in 1..=3 {
         let hash = password(&server, id).await;
         assert!(hash.starts_with("old-digest:$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -58,8 +47,8 @@ async fn hardening_wraps_every_weak_hash_once_and_the_owners_do_not_notice() {
         let salt = |dump| crate::consistency::hash(dump, &key).get("salt").cloned();
         assert_eq!(salt(&after), salt(&before));
     }
-    let (succeeded, text) = harden_command(&url);
-    assert!(succeeded && text.contains("4 accounts checked; protected 0 weak passwords"), "{text}");
+    let text = succeed(&["user", "harden", "--store", &url]);
+    assert!(text.contains("4 accounts checked; protected 0 weak passwords"), "{text}");
     assert_eq!(server.dump().await, after);
 
     for (id, (username, clear)) in (1..).zip(ACCOUNTS) {
@@ -113,11 +102,11 @@ async fn hardening_on_the_embedded_store_needs_the_server_to_stop() {
     let store = format!("redb:{}", folder.path().join("site.redb").display());
     let open =
         tidings_keyspace::Store::open(&store, &tidings_keyspace::StoreOptions::default()).await.unwrap();
-    let (succeeded, text) = harden_command(&store);
-    assert!(!succeeded && text.contains("stop that process"), "{text}");
+    let text = tidings(&["user", "harden", "--store", &store]).failed(1);
+    assert!(text.contains("stop that process"), "{text}");
     open.close().await;
-    let (succeeded, text) = harden_command(&store);
-    assert!(succeeded && text.contains("0 accounts checked"), "{text}");
+    let text = succeed(&["user", "harden", "--store", &store]);
+    assert!(text.contains("0 accounts checked"), "{text}");
 }
 
 #[tokio::test]
@@ -135,8 +124,9 @@ async fn blanks_around_a_password_are_forgiven_to_accounts_of_the_original_only(
     let (username, clear) = ACCOUNTS[2];
     let carol = server.visitor().log_in(username, clear).await;
     let change = async |password| {
-        let fields = [("about", ""), ("email", ""), ("password", password), ("current_password", clear)];
-        carol.api_post("/api/updateprofile", &fields).await
+        carol
+            .call(&format!("/api/updateprofile?about=&email=&password={password}&current_password={clear}"))
+            .await
     };
     refused(change("short").await);
     crate::client::ok(change("battery staple ").await);

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tidings_domain::values::HookSecret;
-use tidings_testing::pause;
+use tidings_testing::{until, until_ok};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, has_members, ok, refused, refused_saying};
 use crate::html::Page;
 use crate::night::text_of;
 use crate::page_server::{PageServer, Reply};
@@ -96,37 +96,27 @@ impl Told {
 
     /// Waits until a hook has so many results and nothing more happens to it now.
     async fn results(&self, id: &str, count: usize) -> Vec<Value> {
-        let began = Instant::now();
-        loop {
+        let place = format!("hook:{id}");
+        until_ok(async || {
             let hook = self.hook(id).await;
             let results = hook["results"].as_array().unwrap().clone();
-            if results.len() >= count
-                && self
-                    .server
-                    .field("queue:leases", &format!("hook:{id}"))
-                    .await
-                    .is_none_or(|held| held.ends_with(':'))
-            {
-                return results;
-            }
-            assert!(began.elapsed() < Duration::from_secs(30), "{hook}");
-            pause().await;
-        }
+            let held = self.server.field("queue:leases", &place).await;
+            let is_free = held.is_none_or(|held| held.ends_with(':'));
+            if results.len() >= count && is_free { Ok(results) } else { Err(hook) }
+        })
+        .await
     }
 
     /// Waits until all events are noted and nothing is due.
     async fn settled(&self, id: &str) {
-        let began = Instant::now();
-        let due = async || {
+        let outbox = format!("hooks:outbox:{id}");
+        until(async || {
             let now = self.server.now() as f64;
-            let waiting = self.server.sorted(&format!("hooks:outbox:{id}")).await;
-            !self.server.sorted("hooks:events").await.is_empty()
-                || waiting.iter().any(|(_, due)| *due <= now + 0.5)
-        };
-        while due().await {
-            assert!(began.elapsed() < Duration::from_secs(30));
-            pause().await;
-        }
+            let waiting = self.server.sorted(&outbox).await;
+            self.server.sorted("hooks:events").await.is_empty()
+                && waiting.iter().all(|(_, due)| *due > now + 0.5)
+        })
+        .await;
     }
 }
 
@@ -148,11 +138,7 @@ async fn a_hook_is_told_what_happens_and_can_check_who_tells_it() {
         let order = ["signup", "story", "comment", "queue", "flag"];
         let place = |came: &Came| order.iter().position(|kind| came.json()["kind"] == *kind);
         came.sort_by_key(place);
-        assert_eq!(
-            came.iter().map(place).collect::<Vec<_>>(),
-            (0..5).map(Some).collect::<Vec<_>>(),
-            "{came:?}"
-        );
+        assert!(came.iter().map(place).eq((0..5).map(Some)), "{came:?}");
         for came in &came {
             assert!(came.head.starts_with("POST /all?token=1 HTTP/1.1\r\n"), "{came:?}");
             let secret = HookSecret::parse(SECRET).unwrap();
@@ -197,8 +183,7 @@ async fn a_hook_is_told_what_happens_and_can_check_who_tells_it() {
 async fn a_chat_gets_a_line_that_calls_nobody() {
     let told = Told::on(Engine::Memory, &[]).await;
     let address = told.receiver.url("/chat");
-    let fields = [("address", &*address), ("kinds", "story"), ("format", "chat")];
-    ok(told.alice.api_post("/api/admin/hooks", &fields).await);
+    ok(told.alice.call(&format!("/api/admin/hooks?address={address}&kinds=story&format=chat")).await);
     told.alice.submit_text("<!channel> @everyone", "text").await;
     let came = told.wait(1).await;
     let body = came[0].json();
@@ -259,8 +244,7 @@ async fn what_is_not_public_is_not_told() {
     assert!(
         !told.came().iter().any(|came| came.body.contains("hidden words") || came.body.contains("Waits"))
     );
-    let approve = [("action", "approve"), ("kind", "story"), ("id", &*story)];
-    ok(told.alice.api_post("/api/moderate", &approve).await);
+    ok(told.alice.call(&format!("/api/moderate?action=approve&kind=story&id={story}")).await);
     let came = told.wait(4).await;
     let mut kinds: Vec<String> =
         came[2..].iter().map(|came| came.json()["kind"].as_str().unwrap().to_owned()).collect();
@@ -269,11 +253,7 @@ async fn what_is_not_public_is_not_told() {
     // A post that is removed before it is sent is not sent.
     told.status.store(500, Ordering::Relaxed);
     let removed = carol.submit_text("Removed", "gone words").await.to_string();
-    let began = Instant::now();
-    while !told.came().iter().any(|came| came.body.contains("gone words")) {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        pause().await;
-    }
+    until(async || told.came().iter().any(|came| came.body.contains("gone words"))).await;
     told.settled(&id).await;
     let count = told.came().len();
     let line =
@@ -297,22 +277,18 @@ async fn what_is_not_public_is_not_told() {
 async fn private_networks_and_redirects_lead_nowhere() {
     let told = Told::on(Engine::Memory, &[]).await;
     let port = told.receiver.address.port();
-    let fields = |address: &str| {
-        [("address", address.to_owned()), ("secret", SECRET.to_owned()), ("kinds", "story".to_owned())]
+    let add = async |address: &str| {
+        told.alice.call(&format!("/api/admin/hooks?address={address}&secret={SECRET}&kinds=story")).await
     };
     for address in
         ["http://10.0.0.1/", "http://[::1]:8080/", "http://169.254.169.254/latest", "http://127.0.0.1/x"]
     {
-        let fields = fields(address);
-        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let refusal = refused(told.alice.api_post("/api/admin/hooks", &fields).await);
+        let refusal = refused(add(address).await);
         assert!(refusal.contains("not on the public internet"), "{address}: {refusal}");
     }
     let mut hooks = Vec::new();
     for name in ["private.test", "mixed.test", "nowhere.test"] {
-        let fields = fields(&format!("http://{name}:{port}/"));
-        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        hooks.push(ok(told.alice.api_post("/api/admin/hooks", &fields).await)["hook_id"].to_string());
+        hooks.push(ok(add(&format!("http://{name}:{port}/")).await)["hook_id"].to_string());
     }
     let redirected = told.add("/elsewhere", "story", "full").await;
     told.alice.submit_text("A story", "text").await;
@@ -322,10 +298,7 @@ async fn private_networks_and_redirects_lead_nowhere() {
         assert_eq!(results[0]["status"], Value::Null);
     }
     let results = told.results(&redirected, 1).await;
-    assert_eq!(
-        (&results[0]["status"], &results[0]["outcome"]),
-        (&json!(302), &json!("redirects are not followed"))
-    );
+    has_members(&results[0], json!({"status": 302, "outcome": "redirects are not followed"}));
     let paths: Vec<String> = told.came().into_iter().map(|came| came.path).collect();
     assert_eq!(paths, ["/elsewhere"]);
 }
@@ -359,33 +332,28 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     let bob = told.server.member("bob").await;
     told.server.set_field("user:2", "flags", "m").await;
     let good = [("address", "https://hooks.example.com:8443/x"), ("secret", SECRET), ("kinds", "story")];
-    assert!(refused(bob.api_post("/api/admin/hooks", &good).await).contains("administrator"));
+    refused_saying(bob.api_post("/api/admin/hooks", &good).await, "administrator");
     assert_eq!(bob.get("/admin/hooks").await.status, 403);
     refused(bob.api_get("/api/admin/hooks").await);
     for (fields, expected) in [
-        (vec![("secret", SECRET), ("kinds", "story")], "address"),
-        (vec![("address", "ftp://example.com/"), ("secret", SECRET), ("kinds", "story")], "http://"),
-        (vec![("address", "https://a:b@example.com/"), ("secret", SECRET), ("kinds", "story")], "http://"),
-        (
-            vec![("address", "https://example.com/"), ("secret", SECRET), ("kinds", "votes")],
-            "There is no kind votes",
-        ),
-        (
-            vec![("address", "https://example.com/"), ("secret", SECRET), ("kinds", " ,")],
-            "Choose at least one",
-        ),
-        (vec![("address", "https://example.com/"), ("secret", "short"), ("kinds", "story")], "secret"),
-        (vec![("address", "https://example.com/"), ("kinds", "story")], "secret"),
-        (vec![("test", "1")], "hook_id"),
-        (vec![("remove", "1"), ("hook_id", "99")], "no such webhook"),
+        ("kinds=story&secret=SECRET", "address"),
+        ("address=ftp://example.com/&kinds=story&secret=SECRET", "http://"),
+        ("address=https://a:b@example.com/&kinds=story&secret=SECRET", "http://"),
+        ("address=https://example.com/&kinds=votes&secret=SECRET", "There is no kind votes"),
+        ("address=https://example.com/&kinds= ,&secret=SECRET", "Choose at least one"),
+        ("address=https://example.com/&kinds=story&secret=short", "secret"),
+        ("address=https://example.com/&kinds=story", "secret"),
+        ("test=1", "hook_id"),
+        ("remove=1&hook_id=99", "no such webhook"),
     ] {
-        let error = refused(told.alice.api_post("/api/admin/hooks", &fields).await);
-        assert!(error.contains(expected), "{fields:?}: {error}");
+        let fields = fields.replace("SECRET", SECRET);
+        let error = refused(told.alice.call(&format!("/api/admin/hooks?{fields}")).await);
+        assert!(error.contains(expected), "{fields}: {error}");
     }
     for _ in 0..5 {
         ok(told.alice.api_post("/api/admin/hooks", &good).await);
     }
-    assert!(refused(told.alice.api_post("/api/admin/hooks", &good).await).contains("5 webhooks"));
+    refused_saying(told.alice.api_post("/api/admin/hooks", &good).await, "5 webhooks");
     ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("kinds", "flag")]).await);
     ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("test", "1")]).await);
     ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("remove", "1")]).await);
@@ -399,13 +367,15 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     assert!(!log.to_string().contains("hooks.example.com"), "{log}");
     let shown = text_of(&told.server.visitor().get("/moderations").await);
     assert!(shown.contains("changed") && shown.contains("the webhooks"), "{shown}");
-    assert!(refused(told.alice.undo(1).await).contains("undo"));
+    refused_saying(told.alice.undo(1).await, "undo");
     ok(told.alice.api_post("/api/admin/hooks", &good).await);
     // By the page: what is left empty or as it was stays.
-    let form = page(&told.alice, "/admin/hooks").await.forms().into_iter();
-    let form =
-        form.filter(|form| form.value("hook_id") == Some("2")).find(|form| form.value("address").is_some());
-    let form = form.unwrap();
+    let form_of = async |hook: &str| {
+        let forms = page(&told.alice, "/admin/hooks").await.forms().into_iter();
+        let mut forms = forms.filter(|form| form.value("address").is_some());
+        forms.find(|form| form.value("hook_id") == Some(hook)).unwrap()
+    };
+    let form = form_of("2").await;
     assert_eq!(form.value("secret").unwrap_or_default(), "");
     let sent = form
         .with("address", "https://hooks.example.com/changed")
@@ -420,10 +390,7 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     let listed = told.alice.get("/api/admin/hooks").await;
     assert!(!shown.contains(SECRET) && !String::from_utf8_lossy(&listed.body).contains(SECRET));
     // A mistake keeps what was typed.
-    let form = page(&told.alice, "/admin/hooks").await.forms().into_iter();
-    let form =
-        form.filter(|form| form.value("hook_id") == Some("3")).find(|form| form.value("address").is_some());
-    let again = form.unwrap().with("address", "nonsense").send(&told.alice).await;
+    let again = form_of("3").await.with("address", "nonsense").send(&told.alice).await;
     assert_eq!(again.status, 422);
     assert!(text_of(&again).contains("nonsense"));
     crate::store_check::demand_clean(&told.server).await;

@@ -148,12 +148,7 @@ async fn the_guard_of_the_original_and_its_counters_go_on() {
     assert_eq!(redis.run::<String>(&["GET", "username.to.id:dave"]).await, "4");
     assert_eq!(redis.run::<String>(&["HGET", "user:4", "flags"]).await, "");
     assert!(dave.is_logged_in().await);
-    refused(
-        server
-            .visitor()
-            .api_post("/api/create_account", &[("username", "BOB"), ("password", "12345678")])
-            .await,
-    );
+    refused(server.visitor().call("/api/create_account?username=BOB&password=12345678").await);
 }
 
 #[tokio::test]
@@ -178,48 +173,15 @@ async fn votes_of_the_original_count_as_votes() {
 
 /// The promises of `docs/data-layout.md` and the original's README about a key: its
 /// type, whether it expires, and the fields of a hash.
-fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
-    const USER: &[&str] = &[
-        "id",
-        "username",
-        "salt",
-        "password",
-        "credentials_version",
-        "password_trimmed",
-        "ctime",
-        "karma",
-        "about",
-        "email",
-        "confirmed_email",
-        "auth",
-        "apisecret",
-        "flags",
-        "karma_incr_time",
-        "pwd_reset",
-        "replies",
-        "seen_time",
-        "timeline_version",
-        "voter",
-    ];
-    const NEWS: &[&str] = &[
-        "id",
-        "title",
-        "url",
-        "user_id",
-        "ctime",
-        "score",
-        "rank",
-        "up",
-        "down",
-        "comments",
-        "del",
-        "tweet_id",
-        "topics",
-        "edited_at",
-    ];
-    const SESSION: &[&str] = &["user_id", "apisecret", "since", "last_seen", "agent", "address"];
-    const TWEET: &[&str] = &["text", "created_at", "user_id", "news_id"];
-    const ARTICLE: &[&str] = &["title", "link", "poster", "time", "votes"];
+fn documented(key: &str) -> (&'static str, bool, &'static str) {
+    const USER: &str = "id username salt password credentials_version password_trimmed ctime karma about \
+        email confirmed_email auth apisecret flags karma_incr_time pwd_reset replies seen_time \
+        timeline_version voter";
+    const NEWS: &str = "id title url user_id ctime score rank up down comments del tweet_id topics \
+        edited_at";
+    const SESSION: &str = "user_id apisecret since last_seen agent address";
+    const TWEET: &str = "text created_at user_id news_id";
+    const ARTICLE: &str = "title link poster time votes";
     let (family, _) = Family::of(key).unwrap_or_else(|| panic!("the key {key} is not documented"));
     let held = match family.holds {
         Holds::String => "string",
@@ -234,7 +196,7 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         (&families::TWEET, TWEET),
         (&families::ARTICLE_OF, ARTICLE),
     ];
-    let fields = hashes.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, fields)| fields);
+    let fields = hashes.iter().find(|(of, _)| *of == family).map_or("", |(_, fields)| fields);
     (held, family.seconds > 0, fields)
 }
 
@@ -255,11 +217,11 @@ async fn check_layout(redis: &mut RedisCommands) -> usize {
     types.len()
 }
 
-fn check_hash(key: &str, hash: &BTreeMap<String, String>, fields: &[&str]) {
+fn check_hash(key: &str, hash: &BTreeMap<String, String>, fields: &str) {
     const WHOLE: [&str; 9] =
         ["id", "ctime", "karma", "karma_incr_time", "pwd_reset", "replies", "user_id", "up", "down"];
     for (field, value) in hash {
-        assert!(fields.contains(&field.as_str()), "{key} has the field {field}");
+        assert!(fields.split(' ').any(|known| known == field), "{key} has the field {field}");
         if WHOLE.contains(&field.as_str()) || field == "comments" {
             assert!(value.parse::<i64>().is_ok(), "{field} of {key} is {value}");
         }

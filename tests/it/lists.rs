@@ -8,7 +8,7 @@ use serde_json::Value;
 use tidings_domain::keys;
 use tidings_web::route::{ErrorFormat, Facts, Listed};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_to};
 use crate::routes::shared_reads;
@@ -67,17 +67,13 @@ fn lists(errors: ErrorFormat, now: u64) -> BTreeSet<String> {
     lists.map(|list| list.replace("links", "rust").replace("2027-01", &date(now))).collect()
 }
 
-async fn submit(client: &Client, title: &str, url: &str, topics: &str) -> u64 {
-    let fields = [("news_id", "-1"), ("title", title), ("url", url), ("text", ""), ("topics", topics)];
-    ok(client.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap()
-}
-
 /// Three stories about rust from one site, and their author. The second is about go too.
 async fn three_stories(server: &Server) -> Client {
     let alice = server.member("alice").await;
     server.set_karma(&alice, 100).await;
     for (number, topics) in [(1, "rust"), (2, "rust,go"), (3, "rust")] {
-        submit(&alice, &format!("Story {number}"), &format!("https://example.com/{number}"), topics).await;
+        let url = format!("https://example.com/{number}");
+        alice.submit_link_on(topics, &format!("Story {number}"), &url).await;
         server.advance(1);
     }
     alice
@@ -253,7 +249,7 @@ async fn every_list_of_stories_has_an_end(server: Server) {
     let bob = server.member("bob").await;
     server.set_karma(&alice, 100).await;
     for number in 1..=65 {
-        submit(&alice, "A story", &format!("https://example.com/{number}"), "rust").await;
+        alice.submit_link_on("rust", "A story", &format!("https://example.com/{number}")).await;
         ok(mark(&bob, if number % 2 == 0 { "save" } else { "hide" }, number).await);
     }
     let visitor = server.visitor();
@@ -494,7 +490,7 @@ async fn the_pages_of_the_past_link_to_the_days_and_months_around(server: Server
 async fn a_muted_topic_leaves_the_lists_and_a_followed_one_has_a_list(server: Server) {
     let alice = three_stories(&server).await;
     let bob = server.member("bob").await;
-    let other = submit(&alice, "Other", "https://example.org/", "databases").await;
+    let other = alice.submit_link_on("databases", "Other", "https://example.org/").await;
     for topic in ["go", "databases"] {
         for _ in 0..2 {
             assert_eq!(stand(&bob, "followtopic", topic).await, serde_json::json!({"status": "ok"}));
@@ -560,11 +556,11 @@ async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
     server.set_field("user:1", "flags", "a").await;
     let bob = server.member("bob").await;
     let describe = async |client: &Client, topic: &str, about: &str| {
-        client.api_post("/api/describetopic", &[("topic", topic), ("about", about)]).await
+        client.call(&format!("/api/describetopic?topic={topic}&about={about}")).await
     };
     assert_eq!(refused(describe(&bob, "rust", "x").await), "Only administrators can do this.");
-    assert!(refused(describe(&alice, "rust", &"x".repeat(201)).await).contains("too long"));
-    assert!(refused(describe(&alice, "rust", "a\nb").await).contains("character"));
+    refused_saying(describe(&alice, "rust", &"x".repeat(201)).await, "too long");
+    refused_saying(describe(&alice, "rust", "a\nb").await, "character");
     let form = page(&alice, "/topic/rust").await.form("/describetopic");
     let answer = form.with("about", " A <b> language. ").send(&alice).await;
     assert_eq!(redirects_to(&answer), "/topic/rust");
@@ -577,8 +573,7 @@ async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
     assert_eq!(topics["topics"][0]["about"], "A <b> language.");
     assert!(topics["topics"][1].get("about").is_none(), "{topics}");
     // It moves with its topic.
-    let rename = [("topic", "rust"), ("name", "rustlang")];
-    ok(alice.api_post("/api/renametopic", &rename).await);
+    ok(alice.call("/api/renametopic?topic=rust&name=rustlang").await);
     assert_eq!(server.hash("topics.about").await["rustlang"], "A <b> language.");
     assert_eq!(server.hash("topics.about").await.len(), 1);
     ok(describe(&alice, "rustlang", " ").await);
@@ -588,7 +583,7 @@ async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
 #[in_memory]
 async fn topics_are_combined_by_following_links(server: Server) {
     let alice = three_stories(&server).await;
-    submit(&alice, "Other", "https://example.org/", "databases").await;
+    alice.submit_link_on("databases", "Other", "https://example.org/").await;
     let visitor = server.visitor();
     let topic = page(&visitor, "/topic/go").await;
     for link in ["/topic/go,rust", "/topic/go+rust", "/topic/databases,go"] {

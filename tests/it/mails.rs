@@ -18,14 +18,14 @@ const SITE: &str = "https://news.example.com";
 const TO_SATURDAY: u64 = 22 * 3_600;
 const DAY: u64 = 86_400;
 
-/// Runs a test on the embedded engine and on Redis, with a relay.
-async fn each_engine_with_mail(test: impl AsyncFn(Server, SmtpServer)) {
-    for engine in [Engine::Memory, Engine::Redis] {
-        println!("on {engine:?}");
-        let relay = SmtpServer::start().await;
-        let server = Server::start(engine, &settings(&relay.relay())).await;
-        test(server, relay).await;
-    }
+/// A site with a relay.
+async fn with_mail() -> (Server, SmtpServer) {
+    with_mail_on(Engine::Memory).await
+}
+
+async fn with_mail_on(engine: Engine) -> (Server, SmtpServer) {
+    let relay = SmtpServer::start().await;
+    (Server::start(engine, &settings(&relay.relay())).await, relay)
 }
 
 fn settings(relay: &str) -> [(&str, &str); 3] {
@@ -99,7 +99,8 @@ async fn unsubscribe(server: &Server, path: &str) -> StatusCode {
 
 #[tokio::test]
 async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off() {
-    each_engine_with_mail(async |server, mut relay| {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let (server, mut relay) = with_mail_on(engine).await;
         let [alice, bob] = alice_and_bob(&server).await;
         let news = alice.submit_text("A story", "text").await;
         let first = bob.comment(news, "Grüße an *alice*\n.\n<b>the end</b>").await;
@@ -133,38 +134,34 @@ async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off(
         send_all(&server).await;
         assert_eq!(relay.waiting(), 0);
         assert!(server.dump().await.keys().all(|key| !key.starts_with("mail:")));
-    })
-    .await;
+    }
 }
 
 #[tokio::test]
 async fn what_is_read_or_deleted_before_the_relay_takes_it_is_not_mailed() {
-    each_engine_with_mail(async |server, mut relay| {
-        let [alice, bob] = alice_and_bob(&server).await;
-        let news = alice.submit_text("A story", "text").await;
-        relay.refuse(true);
-        for text in ["Read", "Deleted", "Still there"] {
-            bob.comment(news, text).await;
-        }
-        send_all(&server).await;
-        assert!(relay.refused() >= 3);
-        ok(alice.api_post("/api/readinbox", &[("id", "reply:1-1")]).await);
-        ok(bob.edit_comment(news, 2, "").await);
-        relay.refuse(false);
-        send_all(&server).await;
-        assert_eq!(relay.waiting(), 0);
-        server.advance(60);
-        send_all(&server).await;
-        assert!(relay.next_message().await.text().contains("Still there"));
-        assert_eq!(relay.waiting(), 0);
-    })
-    .await;
+    let (server, mut relay) = with_mail().await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("A story", "text").await;
+    relay.refuse(true);
+    for text in ["Read", "Deleted", "Still there"] {
+        bob.comment(news, text).await;
+    }
+    send_all(&server).await;
+    assert!(relay.refused() >= 3);
+    ok(alice.api_post("/api/readinbox", &[("id", "reply:1-1")]).await);
+    ok(bob.edit_comment(news, 2, "").await);
+    relay.refuse(false);
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
+    server.advance(60);
+    send_all(&server).await;
+    assert!(relay.next_message().await.text().contains("Still there"));
+    assert_eq!(relay.waiting(), 0);
 }
 
 #[tokio::test]
 async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
-    let relay = SmtpServer::start().await;
-    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let (server, relay) = with_mail().await;
     let [alice, bob] = alice_and_bob(&server).await;
     let news = alice.submit_text("A story", "text").await;
     relay.refuse(true);
@@ -183,31 +180,29 @@ async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
 
 #[tokio::test]
 async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_tried() {
-    each_engine_with_mail(async |server, mut relay| {
-        let [alice, bob] = alice_and_bob(&server).await;
-        let news = alice.submit_text("A story", "text").await;
-        relay.refuse(true);
-        bob.comment(news, "Text").await;
-        let written = server.now();
-        for _ in 0..36 {
-            send_all(&server).await;
-            server.advance(600);
-        }
-        let status = waiting(&server).await;
-        assert_eq!((status.count, status.oldest.map(|oldest| oldest.timestamp().0)), (1, Some(written)));
-        let admin = registered_administrator(&server, &alice).await;
-        let notices = page(&admin, "/admin").await;
-        let notices = notices.text();
-        assert!(notices.contains("1 mail is waiting, the oldest for 6 hours"), "{notices}");
-        relay.refuse(false);
-        // Within an hour, however long the relay was away.
-        server.advance(3_600);
+    let (server, mut relay) = with_mail().await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("A story", "text").await;
+    relay.refuse(true);
+    bob.comment(news, "Text").await;
+    let written = server.now();
+    for _ in 0..36 {
         send_all(&server).await;
-        assert!(relay.next_message().await.text().contains("Text"));
-        send_all(&server).await;
-        assert_eq!(waiting(&server).await, LaneFigures::default());
-    })
-    .await;
+        server.advance(600);
+    }
+    let status = waiting(&server).await;
+    assert_eq!((status.count, status.oldest.map(|oldest| oldest.timestamp().0)), (1, Some(written)));
+    let admin = registered_administrator(&server, &alice).await;
+    let notices = page(&admin, "/admin").await;
+    let notices = notices.text();
+    assert!(notices.contains("1 mail is waiting, the oldest for 6 hours"), "{notices}");
+    relay.refuse(false);
+    // Within an hour, however long the relay was away.
+    server.advance(3_600);
+    send_all(&server).await;
+    assert!(relay.next_message().await.text().contains("Text"));
+    send_all(&server).await;
+    assert_eq!(waiting(&server).await, LaneFigures::default());
 }
 
 /// The user as an administrator.
@@ -218,137 +213,124 @@ async fn registered_administrator(server: &Server, user: &Client) -> Client {
 
 #[tokio::test]
 async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_is_changed() {
-    each_engine_with_mail(async |server, mut relay| {
-        let alice = registered(&server).await;
-        let bob = server.member("bob").await;
-        prefer(&server, &alice, &[("mail_replies", "1")]).await;
-        let news = alice.submit_text("A story", "text").await;
-        relay.refuse_with("550 5.1.1 no such user");
-        for number in 0..5 {
-            bob.comment(news, &format!("Number {number}")).await;
-            send_all(&server).await;
-        }
-        // Each was tried once.
-        assert_eq!(relay.refused(), 3);
-        assert!(
-            server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty()
-        );
-        let settings = page(&alice, "/settings/mail").await;
-        let shown = settings.text();
-        assert!(shown.contains("The mailbox alice@example.org"), "{shown}");
-        relay.refuse(false);
-        bob.comment(news, "Stopped").await;
+    let (server, mut relay) = with_mail().await;
+    let alice = registered(&server).await;
+    let bob = server.member("bob").await;
+    prefer(&server, &alice, &[("mail_replies", "1")]).await;
+    let news = alice.submit_text("A story", "text").await;
+    relay.refuse_with("550 5.1.1 no such user");
+    for number in 0..5 {
+        bob.comment(news, &format!("Number {number}")).await;
         send_all(&server).await;
-        assert_eq!(relay.waiting(), 0);
-        ok(alice.update_profile("", "alice@new.example", "").await);
-        let mail = relay.next_message().await;
-        assert_eq!(mail.to, ["alice@new.example"]);
-        let text = mail.text();
-        let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
-        assert!(
-            page(&alice, "/settings/mail")
-                .await
-                .text()
-                .contains("You won't get any mail until you open the link")
-        );
-        bob.comment(news, "Not yet").await;
-        send_all(&server).await;
-        assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
-        assert!(!page(&alice, "/settings/mail").await.text().contains("The mailbox"));
-        bob.comment(news, "Again").await;
-        let mail = relay.next_message().await;
-        assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
-        send_all(&server).await;
-        assert_eq!(relay.waiting(), 0);
-    })
-    .await;
+    }
+    // Each was tried once.
+    assert_eq!(relay.refused(), 3);
+    assert!(server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty());
+    let settings = page(&alice, "/settings/mail").await;
+    let shown = settings.text();
+    assert!(shown.contains("The mailbox alice@example.org"), "{shown}");
+    relay.refuse(false);
+    bob.comment(news, "Stopped").await;
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
+    ok(alice.update_profile("", "alice@new.example", "").await);
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["alice@new.example"]);
+    let text = mail.text();
+    let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
+    assert!(
+        page(&alice, "/settings/mail")
+            .await
+            .text()
+            .contains("You won't get any mail until you open the link")
+    );
+    bob.comment(news, "Not yet").await;
+    send_all(&server).await;
+    assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
+    assert!(!page(&alice, "/settings/mail").await.text().contains("The mailbox"));
+    bob.comment(news, "Again").await;
+    let mail = relay.next_message().await;
+    assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
 }
 
 #[tokio::test]
 async fn mails_go_to_confirmed_addresses_only_and_a_new_one_waits_for_its_link() {
-    each_engine_with_mail(async |server, mut relay| {
-        let alice = registered(&server).await;
-        let bob = server.member("bob").await;
-        let news = alice.submit_text("A story", "text").await;
-        let link_to = async |relay: &mut SmtpServer, address: &str| loop {
-            let mail = relay.next_message().await;
-            let text = mail.text();
-            if let Some(token) =
-                text.lines().find_map(|line| line.strip_prefix(&format!("{SITE}/confirm-email/")))
-            {
-                assert_eq!(mail.to, [address]);
-                return format!("/confirm-email/{token}");
-            }
-        };
-        let change = async |email: &str| {
-            let fields = [
-                ("about", ""),
-                ("email", email),
-                ("password", ""),
-                ("current_password", PASSWORD),
-                ("mail_replies", "1"),
-                ("digest", "daily"),
-            ];
-            ok(alice.api_post("/api/updateprofile", &fields).await);
-        };
-        // Anybody's address may be typed.
-        change("victim@example.org").await;
-        let first = link_to(&mut relay, "victim@example.org").await;
-        bob.comment(news, "Not mailed").await;
-        bob.submit_text("Another", "text").await;
-        server.advance(TO_SATURDAY);
-        send_all(&server).await;
-        assert_eq!(relay.waiting(), 0);
-        assert!(page(&alice, "/settings/mail").await.text().contains("until you open the link"));
-        // The owner corrects it: nothing counted before, so the new one is there at once.
-        change("alice@example.org").await;
-        let link = link_to(&mut relay, "alice@example.org").await;
-        assert_eq!(server.visitor().post(&first, &[]).await.status, StatusCode::NOT_FOUND);
-        assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
-        send_all(&server).await;
-        bob.comment(news, "To alice").await;
-        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
-        // Another address waits for its link; until then the old one counts, also for a reset.
-        change("new@example.org").await;
-        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
-        let link = link_to(&mut relay, "new@example.org").await;
-        bob.comment(news, "Still to alice").await;
+    let (server, mut relay) = with_mail().await;
+    let alice = registered(&server).await;
+    let bob = server.member("bob").await;
+    let news = alice.submit_text("A story", "text").await;
+    let link_to = async |relay: &mut SmtpServer, address: &str| loop {
         let mail = relay.next_message().await;
-        assert!(mail.to == ["alice@example.org"] && mail.text().contains("Still to alice"), "{mail:?}");
-        let fields = [("username", "alice"), ("email", "alice@example.org")];
-        ok(server.visitor().api_post("/api/reset-password", &fields).await);
-        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
-        assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
-        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
-        bob.comment(news, "To the new one").await;
-        let mail = relay.next_message().await;
-        assert!(mail.to == ["new@example.org"] && mail.text().contains("To the new one"), "{mail:?}");
-    })
-    .await;
+        let text = mail.text();
+        if let Some(token) =
+            text.lines().find_map(|line| line.strip_prefix(&format!("{SITE}/confirm-email/")))
+        {
+            assert_eq!(mail.to, [address]);
+            return format!("/confirm-email/{token}");
+        }
+    };
+    let change = async |email: &str| {
+        let wanted = "mail_replies=1&digest=daily";
+        ok(alice
+            .call(&format!(
+                "/api/updateprofile?about=&email={email}&password=&current_password={PASSWORD}&{wanted}"
+            ))
+            .await);
+    };
+    // Anybody's address may be typed.
+    change("victim@example.org").await;
+    let first = link_to(&mut relay, "victim@example.org").await;
+    bob.comment(news, "Not mailed").await;
+    bob.submit_text("Another", "text").await;
+    server.advance(TO_SATURDAY);
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
+    assert!(page(&alice, "/settings/mail").await.text().contains("until you open the link"));
+    // The owner corrects it: nothing counted before, so the new one is there at once.
+    change("alice@example.org").await;
+    let link = link_to(&mut relay, "alice@example.org").await;
+    assert_eq!(server.visitor().post(&first, &[]).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+    send_all(&server).await;
+    bob.comment(news, "To alice").await;
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    // Another address waits for its link; until then the old one counts, also for a reset.
+    change("new@example.org").await;
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    let link = link_to(&mut relay, "new@example.org").await;
+    bob.comment(news, "Still to alice").await;
+    let mail = relay.next_message().await;
+    assert!(mail.to == ["alice@example.org"] && mail.text().contains("Still to alice"), "{mail:?}");
+    ok(server.visitor().call("/api/reset-password?username=alice&email=alice@example.org").await);
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    bob.comment(news, "To the new one").await;
+    let mail = relay.next_message().await;
+    assert!(mail.to == ["new@example.org"] && mail.text().contains("To the new one"), "{mail:?}");
 }
 
 #[tokio::test]
 async fn what_strangers_write_makes_no_links_in_mails() {
-    each_engine_with_mail(async |server, mut relay| {
-        let [alice, bob] = alice_and_bob(&server).await;
-        let news = alice.submit_text("Read evil.example", "text").await;
-        bob.comment(news, "See https://evil.example/a and www.evil.example, or bob@evil.example").await;
-        let mail = relay.next_message().await;
-        for link in ["https://evil", "evil.example", "bob@evil"] {
-            assert!(!mail.text().contains(link) && !mail.data.contains(link), "{link} in {}", mail.text());
-        }
-        assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
-        let note = "(Links that people typed are shown but not active.)";
-        assert_eq!(mail.text().matches(note).count(), 1, "{}", mail.text());
-        assert!(mail.text().contains(&format!("{SITE}/news/1?at=1")));
-    })
-    .await;
+    let (server, mut relay) = with_mail().await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("Read evil.example", "text").await;
+    bob.comment(news, "See https://evil.example/a and www.evil.example, or bob@evil.example").await;
+    let mail = relay.next_message().await;
+    for link in ["https://evil", "evil.example", "bob@evil"] {
+        assert!(!mail.text().contains(link) && !mail.data.contains(link), "{link} in {}", mail.text());
+    }
+    assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
+    let note = "(Links that people typed are shown but not active.)";
+    assert_eq!(mail.text().matches(note).count(), 1, "{}", mail.text());
+    assert!(mail.text().contains(&format!("{SITE}/news/1?at=1")));
 }
 
 #[tokio::test]
 async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
-    let mut relay = SmtpServer::start().await;
-    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let (server, mut relay) = with_mail().await;
     let [alice, bob] = alice_and_bob(&server).await;
     let news = alice.submit_text("A story", "text").await;
     relay.refuse(true);
@@ -375,8 +357,7 @@ async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
 
 #[tokio::test]
 async fn somebody_gets_so_many_mails_a_day_and_one_that_says_that_there_is_more() {
-    let mut relay = SmtpServer::start().await;
-    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let (server, mut relay) = with_mail().await;
     let [alice, bob] = alice_and_bob(&server).await;
     let news = alice.submit_text("A story", "text").await;
     for number in 0..53 {
@@ -399,69 +380,68 @@ async fn somebody_gets_so_many_mails_a_day_and_one_that_says_that_there_is_more(
 
 #[tokio::test]
 async fn one_request_without_a_session_switches_off_the_mails_that_its_token_names() {
-    each_engine_with_mail(async |server, mut relay| {
-        let alice = registered(&server).await;
-        let bob = server.member("bob").await;
-        prefer(&server, &alice, &[("mail_replies", "1"), ("digest", "daily")]).await;
-        let news = alice.submit_text("A story", "text").await;
-        bob.comment(news, "Text").await;
-        bob.submit_text("Another", "text").await;
-        let path = unsubscribe_path(&relay.next_message().await);
-        server.advance(TO_SATURDAY);
-        let of_digest = unsubscribe_path(&relay.next_message().await);
+    let (server, mut relay) = with_mail().await;
+    let alice = registered(&server).await;
+    let bob = server.member("bob").await;
+    prefer(&server, &alice, &[("mail_replies", "1"), ("digest", "daily")]).await;
+    let news = alice.submit_text("A story", "text").await;
+    bob.comment(news, "Text").await;
+    bob.submit_text("Another", "text").await;
+    let path = unsubscribe_path(&relay.next_message().await);
+    server.advance(TO_SATURDAY);
+    let of_digest = unsubscribe_path(&relay.next_message().await);
 
-        // Looking at the link changes nothing.
-        let answer = server.visitor().get(&path).await;
-        assert_eq!(answer.headers["referrer-policy"], "no-referrer");
-        assert_eq!(answer.headers["cache-control"], "no-store");
-        let shown = page(&server.visitor(), &path).await;
-        assert!(shown.text().contains("Stop getting mail about replies"), "{}", shown.text());
-        assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
+    // Looking at the link changes nothing.
+    let answer = server.visitor().get(&path).await;
+    assert_eq!(answer.headers["referrer-policy"], "no-referrer");
+    assert_eq!(answer.headers["cache-control"], "no-store");
+    let shown = page(&server.visitor(), &path).await;
+    assert!(shown.text().contains("Stop getting mail about replies"), "{}", shown.text());
+    assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
 
-        let (start, digits) = path.rsplit_once('-').unwrap();
-        let other = of_digest.rsplit_once('-').unwrap().1;
-        for bad in [
-            start.to_owned(),
-            format!("{start}-"),
-            format!("{start}-{}", &digits[1..]),
-            format!("{start}-{other}"),
-            format!("/unsubscribe/replies-2-{digits}"),
-            format!("/unsubscribe/replies-99-{digits}"),
-            format!("/unsubscribe/other-1-{digits}"),
-        ] {
-            assert_eq!(unsubscribe(&server, &bad).await, StatusCode::NOT_FOUND, "{bad}");
-            assert_eq!(server.visitor().get(&bad).await.status, StatusCode::NOT_FOUND, "{bad}");
-        }
-        for _ in 0..2 {
-            assert_eq!(unsubscribe(&server, &path).await, StatusCode::OK);
-        }
-        assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("0"));
-        assert_eq!(server.field("user:1", "digest").await.as_deref(), Some("daily"));
-        bob.comment(news, "Not mailed").await;
-        send_all(&server).await;
+    let (start, digits) = path.rsplit_once('-').unwrap();
+    let other = of_digest.rsplit_once('-').unwrap().1;
+    for bad in [
+        start.to_owned(),
+        format!("{start}-"),
+        format!("{start}-{}", &digits[1..]),
+        format!("{start}-{other}"),
+        format!("/unsubscribe/replies-2-{digits}"),
+        format!("/unsubscribe/replies-99-{digits}"),
+        format!("/unsubscribe/other-1-{digits}"),
+    ] {
+        assert_eq!(unsubscribe(&server, &bad).await, StatusCode::NOT_FOUND, "{bad}");
+        assert_eq!(server.visitor().get(&bad).await.status, StatusCode::NOT_FOUND, "{bad}");
+    }
+    for _ in 0..2 {
+        assert_eq!(unsubscribe(&server, &path).await, StatusCode::OK);
+    }
+    assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("0"));
+    assert_eq!(server.field("user:1", "digest").await.as_deref(), Some("daily"));
+    bob.comment(news, "Not mailed").await;
+    send_all(&server).await;
 
-        assert_eq!(unsubscribe(&server, &of_digest).await, StatusCode::OK);
-        assert_eq!(server.field("user:1", "digest").await.as_deref(), Some("off"));
-        assert!(server.sorted("mail:digest:daily").await.is_empty());
-        bob.submit_text("A third", "text").await;
-        server.advance(DAY);
-        send_all(&server).await;
-        assert_eq!(relay.waiting(), 0);
+    assert_eq!(unsubscribe(&server, &of_digest).await, StatusCode::OK);
+    assert_eq!(server.field("user:1", "digest").await.as_deref(), Some("off"));
+    assert!(server.sorted("mail:digest:daily").await.is_empty());
+    bob.submit_text("A third", "text").await;
+    server.advance(DAY);
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
 
-        // The settings show it.
-        let form = page(&alice, "/settings/mail").await.form("/settings/mail");
-        assert_eq!(form.value("digest"), Some("off"));
-        server.set_field("user:1", "flags", "").await;
-        let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
-        leave.with("password", PASSWORD).send(&alice).await;
-        assert_eq!(unsubscribe(&server, &path).await, StatusCode::NOT_FOUND);
-    })
-    .await;
+    // The settings show it.
+    let form = page(&alice, "/settings/mail").await.form("/settings/mail");
+    assert_eq!(form.value("digest"), Some("off"));
+    server.set_field("user:1", "flags", "").await;
+    let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
+    leave.with("password", PASSWORD).send(&alice).await;
+    assert_eq!(unsubscribe(&server, &path).await, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn a_digest_has_the_best_of_ones_topics_and_people_once_a_day_or_week() {
-    each_engine_with_mail(async |server, mut relay| {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let (server, mut relay) = with_mail_on(engine).await;
         let [alice, bob, carol, dave] = [
             server.member("alice").await,
             server.member("bob").await,
@@ -525,14 +505,12 @@ async fn a_digest_has_the_best_of_ones_topics_and_people_once_a_day_or_week() {
         }
         send_all(&server).await;
         assert_eq!(relay.waiting(), 0);
-    })
-    .await;
+    }
 }
 
 #[tokio::test]
 async fn who_gets_digests_is_stored_with_the_preference() {
-    let relay = SmtpServer::start().await;
-    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let (server, _relay) = with_mail().await;
     let alice = registered(&server).await;
     for (digest, daily, weekly) in [
         ("daily", &[1][..], &[][..]),
@@ -551,30 +529,25 @@ async fn who_gets_digests_is_stored_with_the_preference() {
     assert!(server.ids("mail:digest:daily").await.is_empty());
 }
 
-#[tokio::test]
-async fn without_a_relay_an_address_counts_at_once() {
-    for engine in [Engine::Memory, Engine::Redis] {
-        let server = Server::start(engine, &[]).await;
-        let alice = registered(&server).await;
-        for email in ["alice@example.org", "new@example.org", ""] {
-            ok(alice.update_profile("", email, "").await);
-            assert_eq!(server.field("user:1", "email").await.as_deref(), Some(email));
-            let confirmed = server.field("user:1", "confirmed_email").await;
-            assert_eq!(confirmed.unwrap_or_default(), email);
-        }
-        ok(sign_up(&server.visitor(), "bob", &[("email", "bob@example.org")]).await);
-        assert_eq!(server.field("user:2", "confirmed_email").await.as_deref(), Some("bob@example.org"));
-        assert!(server.sorted("mail:outbox").await.is_empty());
+#[in_memory]
+async fn without_a_relay_an_address_counts_at_once(server: Server) {
+    let alice = registered(&server).await;
+    for email in ["alice@example.org", "new@example.org", ""] {
+        ok(alice.update_profile("", email, "").await);
+        assert_eq!(server.field("user:1", "email").await.as_deref(), Some(email));
+        let confirmed = server.field("user:1", "confirmed_email").await;
+        assert_eq!(confirmed.unwrap_or_default(), email);
     }
+    ok(sign_up(&server.visitor(), "bob", &[("email", "bob@example.org")]).await);
+    assert_eq!(server.field("user:2", "confirmed_email").await.as_deref(), Some("bob@example.org"));
+    assert!(server.sorted("mail:outbox").await.is_empty());
 }
 
 #[tokio::test]
 async fn a_reset_goes_to_an_address_that_nobody_has_confirmed() {
-    let mut relay = SmtpServer::start().await;
-    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let (server, mut relay) = with_mail().await;
     ok(sign_up(&server.visitor(), "alice", &[("email", "alice@example.org")]).await);
-    let fields = [("username", "alice"), ("email", "alice@example.org")];
-    ok(server.visitor().api_post("/api/reset-password", &fields).await);
+    ok(server.visitor().call("/api/reset-password?username=alice&email=alice@example.org").await);
     let mail = relay.next_message().await;
     assert!(mail.to == ["alice@example.org"] && mail.text().contains("/reset-password/"), "{mail:?}");
     assert_eq!(server.field("user:1", "confirmed_email").await, None);

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::client::{Client, PASSWORD, ok, refused};
+use crate::client::{Client, PASSWORD, has_members, ok, refused, refused_saying};
 use crate::mails::send_all;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
@@ -53,9 +53,9 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
     assert_eq!((thread.as_str(), number), ("1", 1));
     assert_eq!(waiting(&moderator).await, ["message:1"]);
     let queue = ok(moderator.api_get("/api/moderate/queue").await);
-    assert_eq!(
-        (&queue["items"][0]["why"], &queue["items"][0]["author"], &queue["items"][0]["text"]),
-        (&json!("message"), &json!("bob"), &json!("Why is my\npost <b>gone</b>?"))
+    has_members(
+        &queue["items"][0],
+        json!({"why": "message", "author": "bob", "text": "Why is my\npost <b>gone</b>?"}),
     );
     server.advance(60);
     let answer = [("text", "It was off topic."), ("thread", "1"), ("anonymous", "1")];
@@ -105,9 +105,9 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
     }
     for thread in ["1", "99"] {
         let fields = [("text", "Me too"), ("thread", thread)];
-        assert!(refused(carol.api_post("/api/messages", &fields).await).contains("no such messages"));
+        refused_saying(carol.api_post("/api/messages", &fields).await, "no such messages");
         let path = format!("/api/messages?thread={thread}");
-        assert!(refused(carol.api_get(&path).await).contains("no such messages"));
+        refused_saying(carol.api_get(&path).await, "no such messages");
     }
     let log = text_of(&server.visitor().get("/moderations").await);
     assert!(log.contains("messages 1 to the moderators") && !log.contains("off topic"), "{log}");
@@ -128,9 +128,9 @@ async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server)
     assert_eq!(write(&bob, &about).await, ("1".to_owned(), 2));
     assert_eq!(threads(&bob).await[0]["moderation_id"].to_string(), line);
     assert_eq!(write(&bob, &[("text", "Something else")]).await.0, "2");
-    assert!(refused(carol.api_post("/api/messages", &about).await).contains("decisions about you"));
+    refused_saying(carol.api_post("/api/messages", &about).await, "decisions about you");
     let both = [("text", "Really"), ("moderation_id", &*line), ("thread", "1")];
-    assert!(refused(bob.api_post("/api/messages", &both).await).contains("moderation_id"));
+    refused_saying(bob.api_post("/api/messages", &both).await, "moderation_id");
     let shown = page(&moderator, "/moderate").await;
     assert!(shown.links_to("/messages/1") && shown.text().contains("Decision: warn"));
     // Closed without an answer, and undone.
@@ -141,17 +141,16 @@ async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server)
     let told = ok(bob.api_get("/api/inbox").await);
     let told = told["entries"][0]["text"].as_str().unwrap();
     assert!(told.contains("answered by mail") && told.ends_with("/messages/1"), "{told}");
-    assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("waiting for an answer"));
+    refused_saying(moderator.api_post("/api/moderate", &close).await, "waiting for an answer");
     demand_clean(&server).await;
     ok(moderator.undo(closed).await);
     assert_eq!(waiting(&moderator).await.len(), 2);
     demand_clean(&server).await;
     let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
     write(&bob, &[("text", "No"), ("thread", "1")]).await;
-    assert!(refused(moderator.undo(closed).await).contains("has changed since"));
+    refused_saying(moderator.undo(closed).await, "has changed since");
     // An answer to what has changed since the moderator read it.
-    let late = [("text", "Fine"), ("thread", "1"), ("after", "2")];
-    assert!(refused(moderator.api_post("/api/messages", &late).await).contains("changed since"));
+    refused_saying(moderator.call("/api/messages?text=Fine&thread=1&after=2").await, "changed since");
     server.advance(1);
     let form = page(&moderator, "/messages/1").await.form("/messages");
     assert_eq!(redirects_to(&form.with("text", "Fine").send(&moderator).await), "/messages/1#message-4");
@@ -176,14 +175,10 @@ async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves
         |password| [("text", "And now?"), ("thread", "1"), ("username", "bob"), ("password", password)];
     // A person who can log in must do so, perhaps with a second factor.
     let visitor = server.visitor();
-    assert!(
-        refused(visitor.api_post("/api/messages", &by_password(PASSWORD)).await).contains("Log in again")
-    );
+    refused_saying(visitor.api_post("/api/messages", &by_password(PASSWORD)).await, "Log in again");
     ok(moderator.api_post("/api/moderate", &restrict("ban")).await);
-    assert!(
-        refused(visitor.api_post("/api/messages", &by_password("wrong")).await).contains("Wrong username")
-    );
-    assert!(refused(visitor.api_post("/api/messages", &[("text", "Who?")]).await).contains("logged in"));
+    refused_saying(visitor.api_post("/api/messages", &by_password("wrong")).await, "Wrong username");
+    refused_saying(visitor.api_post("/api/messages", &[("text", "Who?")]).await, "logged in");
     assert_eq!(write(&visitor, &by_password(PASSWORD)).await, ("1".to_owned(), 2));
     write(&moderator, &[("text", "Until you calm down."), ("thread", "1"), ("anonymous", "1")]).await;
     let mail = relay.next_message().await;
@@ -207,7 +202,7 @@ async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves
         (&json!("waiting"), &json!("mod"))
     );
     let close = [("action", "close"), ("kind", "message"), ("id", &*own), ("reason", "mine")];
-    assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("yourself"));
+    refused_saying(moderator.api_post("/api/moderate", &close).await, "yourself");
     ok(alice.api_post("/api/moderate", &close).await);
     demand_clean(&server).await;
 }
@@ -218,13 +213,13 @@ async fn messages_are_bounded(server: Server) {
     let long = "x".repeat(5_000);
     write(&bob, &[("text", &long)]).await;
     let longer = "x".repeat(5_001);
-    assert!(refused(bob.api_post("/api/messages", &[("text", &longer)]).await).contains("too long"));
+    refused_saying(bob.api_post("/api/messages", &[("text", &longer)]).await, "too long");
     assert!(refused(bob.api_post("/api/messages", &[("text", " ")]).await).to_lowercase().contains("text"));
     for _ in 1..10 {
         write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
     }
     let fields = [("text", "Hello?"), ("thread", "1")];
-    assert!(refused(bob.api_post("/api/messages", &fields).await).contains("10 messages"));
+    refused_saying(bob.api_post("/api/messages", &fields).await, "10 messages");
     let form = page(&bob, "/messages/1").await.form("/messages").with("text", "Kept?");
     let sent = form.send(&bob).await;
     assert_eq!(sent.status, StatusCode::TOO_MANY_REQUESTS);
@@ -255,16 +250,16 @@ async fn messages_are_bounded(server: Server) {
     // A thread has 200 messages. The last is an answer.
     let fill = |count: &'static str| server.set_field("messages:1", "count", count);
     fill("199").await;
-    assert!(refused(bob.api_post("/api/messages", &fields).await).contains("200 messages"));
+    refused_saying(bob.api_post("/api/messages", &fields).await, "200 messages");
     write(&moderator, &[("text", "The last"), ("thread", "1")]).await;
-    assert!(refused(moderator.api_post("/api/messages", &fields).await).contains("200 messages"));
+    refused_saying(moderator.api_post("/api/messages", &fields).await, "200 messages");
     // A member has 100 threads.
     let mut batch = Batch::new();
     for id in 1_000..1_099 {
         batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
     }
     server.commit(batch).await;
-    assert!(refused(bob.api_post("/api/messages", &[("text", "New")]).await).contains("100 threads"));
+    refused_saying(bob.api_post("/api/messages", &[("text", "New")]).await, "100 threads");
     write(&carol, &[("text", "New")]).await;
 }
 
@@ -285,9 +280,7 @@ async fn threads_are_listed_in_parts_and_cost_few_rounds(server: Server) {
     assert_eq!(threads(&carol).await.len(), 4);
     for path in ["/messages", "/messages/1", "/moderate", "/api/messages"] {
         server.clear_caches().await;
-        let before = server.store().rounds();
-        assert_eq!(moderator.get(path).await.status, StatusCode::OK);
-        let rounds = server.store().rounds() - before;
+        let rounds = server.rounds_of(&moderator, path).await;
         assert!(rounds <= 8, "{path}: {rounds}");
     }
 }
@@ -367,19 +360,9 @@ async fn the_page_of_a_person_has_everything_that_moderators_need(server: Server
     write(&bob, &[("text", "Why?")]).await;
     let shown = page(&moderator, "/moderate/person/BOB").await;
     let text = shown.text();
-    for part in [
-        "A story of <bob>",
-        "A comment of bob",
-        "A post of bob",
-        "A removed story",
-        "1 flag, waiting: spam × 1",
-        "0 upheld, 1 rejected",
-        "a <reason>",
-        "mod warned",
-        "Invited 1 person: carol",
-        "Network",
-        "waits for an answer",
-    ] {
+    let parts = "A story of <bob>|A comment of bob|A post of bob|A removed story|1 flag, waiting: spam × 1|\
+        0 upheld, 1 rejected|a <reason>|mod warned|Invited 1 person: carol|Network|waits for an answer";
+    for part in parts.split('|') {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(shown.links_to("/messages/1"));
@@ -391,12 +374,7 @@ async fn the_page_of_a_person_has_everything_that_moderators_need(server: Server
 #[in_memory]
 async fn the_page_of_a_person_takes_the_same_rounds_whatever_they_did(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
-    let rounds = async || {
-        server.clear_caches().await;
-        let before = server.store().rounds();
-        assert_eq!(moderator.get("/moderate/person/bob").await.status, StatusCode::OK);
-        server.store().rounds() - before
-    };
+    let rounds = async || server.cold_rounds_of(&moderator, "/moderate/person/bob").await;
     let story = bob.submit_text("A story", "text").await;
     bob.comment(story, "A comment").await;
     warn(&moderator, "bob").await;

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use tidings_keyspace::{Batch, Store, StoreOptions};
 
-use crate::client::{Client, HttpResponse, ok, refused};
+use crate::client::{Client, HttpResponse, ok, refused_saying};
 use crate::full_disk::SmallDisk;
 use crate::program::{Program, open_again, wait_until};
 use crate::redis_server::RedisServer;
@@ -105,8 +105,7 @@ pub async fn assert_writer_is_told(member: &Client, words: &str) {
     let fields = [("news_id", "-1"), ("title", "Refused"), ("text", "text")];
     let answer = member.post("/api/submit", &fields).await;
     assert_eq!(answer.status, 503, "{}", text_of(&answer));
-    let said = refused(answer.json());
-    assert!(said.contains(words), "{said}");
+    refused_saying(answer.json(), words);
 }
 
 /// Runs `tidings` to its end. Returns its exit status, and what it says.

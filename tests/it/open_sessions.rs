@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tidings_keyspace::Expiry;
 
-use crate::client::{Client, PASSWORD, ok, refused};
+use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
 use crate::concurrency::at_once;
 use crate::original::{self, ACCOUNTS, APISECRET, AUTH, LEGACY_SALT};
 use crate::pages::{error_message, page, redirects_saying};
@@ -38,7 +38,7 @@ fn id(client: &Client) -> String {
 }
 
 async fn end(client: &Client, session: &str) -> Value {
-    client.api_post("/api/endsession", &[("session", session)]).await
+    client.call(&format!("/api/endsession?session={session}")).await
 }
 
 #[in_memory]
@@ -81,9 +81,9 @@ async fn ending_one_session_leaves_the_others_and_their_forms(server: Server) {
     assert!(second.is_logged_in().await);
 
     // Nobody ends the sessions of others, nor without the secret of forms.
-    assert!(refused(end(&bob, &id(&second)).await).contains("no such session"));
+    refused_saying(end(&bob, &id(&second)).await, "no such session");
     let without_secret = first.with_secrets(first.auth.as_deref(), Some("wrong"));
-    assert!(refused(end(&without_secret, &id(&second)).await).contains("apisecret"));
+    refused_saying(end(&without_secret, &id(&second)).await, "apisecret");
     for wrong in ["", "0000000000000000", "earlier", &hash(&second), second.auth.as_deref().unwrap()] {
         assert!(refused(end(&first, wrong).await).contains("no such session"), "{wrong}");
     }

@@ -103,8 +103,7 @@ impl Asker {
 /// Lets alice, who is an administrator, bob and others do what makes the answers long.
 async fn community(alice: &Client, bob: &Client, visitor: &Client) {
     let book = "https://doc.rust-lang.org/book/";
-    let link = [("news_id", "-1"), ("title", "The Rust Book"), ("url", book), ("topics", "rust,go")];
-    ok(alice.api_post("/api/submit", &link).await);
+    ok(alice.call(&format!("/api/submit?news_id=-1&title=The Rust Book&url={book}&topics=rust,go")).await);
     alice.submit_text("A text", "The text").await;
     ok(bob.vote(1, "up").await);
     bob.comment(2, "Top").await;
@@ -117,15 +116,13 @@ async fn community(alice: &Client, bob: &Client, visitor: &Client) {
     ok(alice.moderate("silence", ("user", "bob"), &[("hours", "1")]).await);
     ok(bob.api_post("/api/appeal", &[("moderation_id", "1"), ("text", "No")]).await);
     ok(alice.undo(1).await);
-    let ban = [("what", "network"), ("value", "192.0.2.0/24"), ("scope", "both"), ("reason", "spam")];
-    ok(alice.api_post("/api/moderate/bans", &ban).await);
+    ok(alice.call("/api/moderate/bans?what=network&value=192.0.2.0/24&scope=both&reason=spam").await);
     ok(bob.api_post("/api/messages", &[("text", "Why?")]).await);
-    let announcement = [("text", "We move"), ("url", "/about"), ("hours", "2"), ("pinned", "1")];
-    ok(alice.api_post("/api/admin/announcement", &announcement).await);
-    let hook = [("address", "https://hooks.example.com/1"), ("secret", "correct horse"), ("kinds", "story")];
-    ok(alice.api_post("/api/admin/hooks", &hook).await);
-    let account = [("username", "carol"), ("password", PASSWORD)];
-    ok(visitor.api_post("/api/create_account", &account).await);
+    ok(alice.call("/api/admin/announcement?text=We move&url=/about&hours=2&pinned=1").await);
+    ok(alice
+        .call("/api/admin/hooks?address=https://hooks.example.com/1&secret=correct horse&kinds=story")
+        .await);
+    ok(visitor.call(&format!("/api/create_account?username=carol&password={PASSWORD}")).await);
 }
 
 async fn read(asker: &mut Asker, [alice, bob, visitor]: [&Client; 3]) {

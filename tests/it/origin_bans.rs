@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::night::text_of;
 use crate::pages::page;
 use crate::server::{Server, in_memory};
@@ -98,7 +98,7 @@ async fn a_ban_covers_what_it_says_and_ends(server: Server) {
     ok(sign_up(&server.visitor(), "eve", &address).await);
     let fields = [("what", "domain"), ("scope", "post"), ("reason", "spam")];
     ok(ban(&alice, fields, &[("value", "spam.example")]).await);
-    assert!(refused(bob.try_comment(story, None, "another").await).contains("Posts by people with"));
+    refused_saying(bob.try_comment(story, None, "another").await, "Posts by people with");
     // The one that has ended is gone.
     let list = ok(alice.api_get("/api/moderate/bans").await);
     assert_eq!(
@@ -121,7 +121,7 @@ async fn a_domain_of_another_script_is_banned_however_it_is_written(server: Serv
     let tried = ok(ban(&alice, fields, &[("value", "bücher.example"), ("dry_run", "1")]).await);
     assert_eq!(tried["stops"], 1, "{tried}");
     ok(ban(&alice, fields, &[("value", "bücher.example")]).await);
-    assert!(refused(bob.try_comment(story, None, "a comment").await).contains("Posts by people with"));
+    refused_saying(bob.try_comment(story, None, "a comment").await, "Posts by people with");
     for address in ["e@bücher.example", "e@BÜCHER.example", "e@xn--bcher-kva.example", "e@ｂücher。example"]
     {
         let error = refused(sign_up(&visitor, "eve", &[("email", address)]).await);
@@ -179,7 +179,7 @@ async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
     server.set_field("user:2", "flags", "m").await;
     let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
     let value = [("value", "192.0.2.0/24")];
-    assert!(refused(ban(&moderator, fields, &value).await).contains("Only administrators"));
+    refused_saying(ban(&moderator, fields, &value).await, "Only administrators");
     assert_eq!(moderator.get("/moderate/bans").await.status, 403);
     let made = ok(ban(&alice, fields, &value).await);
     let undone = moderator
@@ -188,7 +188,7 @@ async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
             &[("moderation_id", &made["moderation_id"].to_string()), ("reason", "r")],
         )
         .await;
-    assert!(refused(undone).contains("dministrator"));
+    refused_saying(undone, "dministrator");
     let log = text_of(&server.visitor().get("/moderations").await);
     assert!(log.contains("ban 1 of a network or a domain") && log.contains("a flood"), "{log}");
     assert!(!log.contains("192.0.2"), "{log}");
@@ -219,7 +219,7 @@ async fn the_same_origin_is_banned_once(server: Server) {
         let lifted = ok(alice.api_post("/api/moderate/unban", &lift).await);
         let second = ok(ban(&alice, other, &[("value", again)]).await);
         let lifted = lifted["moderation_id"].as_u64().unwrap();
-        assert!(refused(alice.undo(lifted).await).contains("already banned"));
+        refused_saying(alice.undo(lifted).await, "already banned");
         ok(alice.undo(second["moderation_id"].as_u64().unwrap()).await);
         server.advance(60);
         ok(alice.undo(lifted).await);

@@ -68,9 +68,9 @@ async fn a_full_front_page_and_a_thread_stay_within_the_budget(server: Server) {
         let url =
             format!("https://{}.example.com/{story}/{}", words::noun(&mut random), words::noun(&mut random));
         let (title, topics) = (words::title(&mut random), words::noun(&mut random).to_lowercase());
-        let fields =
-            [("news_id", "-1"), ("title", &*title), ("url", &*url), ("text", ""), ("topics", &*topics)];
-        ok(author.api_post("/api/submit", &fields).await);
+        ok(author
+            .call(&format!("/api/submit?news_id=-1&title={title}&url={url}&text=&topics={topics}"))
+            .await);
     }
     for comment in 0..COMMENTS {
         let author = &members[usize::try_from(comment * 7).unwrap() % members.len()];

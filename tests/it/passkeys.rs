@@ -111,8 +111,7 @@ async fn a_passkey_logs_in_alone_and_as_the_second_step(server: Server) {
 
     // A recovery code stands in for it.
     let recovery = codes.all("code").next().unwrap().text().to_owned();
-    let fields = [("username", "alice"), ("password", PASSWORD), ("code", &*recovery)];
-    ok(visitor.api_post("/api/login", &fields).await);
+    ok(visitor.call(&format!("/api/login?username=alice&password={PASSWORD}&code={recovery}")).await);
 }
 
 #[each_engine("expiry", &SETTINGS)]
@@ -307,8 +306,7 @@ async fn a_passkey_is_removed_with_the_password(server: Server) {
     // The app is still needed.
     assert_eq!(server.field("user:1", "two_factor").await.as_deref(), Some("totp"));
     let now = code(&secret, server.now());
-    let fields = [("username", "alice"), ("password", PASSWORD), ("code", &*now)];
-    ok(visitor.api_post("/api/login", &fields).await);
+    ok(visitor.call(&format!("/api/login?username=alice&password={PASSWORD}&code={now}")).await);
 }
 
 #[in_memory(&SETTINGS)]
@@ -336,8 +334,9 @@ async fn a_site_at_a_network_address_offers_no_passkeys(server: Server) {
     assert!(Page::of(&answer).alert().unwrap().contains("host name"));
     // An app works everywhere.
     let Protected { .. } = Protected::set_up(&server, alice).await;
-    let fields = [("username", "alice"), ("password", PASSWORD), ("code", "000000")];
-    refused(server.visitor().api_post("/api/login", &fields).await);
+    refused(
+        server.visitor().call(&format!("/api/login?username=alice&password={PASSWORD}&code=000000")).await,
+    );
     assert!(second_step(&server.visitor()).await.text().contains("authenticator app"));
 }
 

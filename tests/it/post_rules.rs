@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, has_members, ok, refused, refused_saying};
 use crate::server::{Server, each_engine, in_memory};
 
 /// Adds a rule and returns its number.
@@ -54,14 +54,14 @@ async fn what_a_rule_refuses_is_refused_everywhere_with_the_reason(server: Serve
 async fn a_lifted_rule_no_longer_matches_and_an_undo_brings_it_back(server: Server) {
     let [alice, bob, _] = people(&server).await;
     let id = add(&alice, "regex", "(?i)v[i1]agra", "refuse").await.to_string();
-    assert!(refused(bob.try_tweet("V1agra").await).contains("no shops"));
+    refused_saying(bob.try_tweet("V1agra").await, "no shops");
     let lift = [("rule_id", id.as_str()), ("reason", "a mistake")];
     ok(alice.api_post("/api/moderate/unrule", &lift).await);
     ok(bob.try_tweet("V1agra").await);
-    assert!(refused(alice.api_post("/api/moderate/unrule", &lift).await).contains("no such rule"));
+    refused_saying(alice.api_post("/api/moderate/unrule", &lift).await, "no such rule");
     ok(alice.api_post("/api/moderate/undo", &[("moderation_id", "2"), ("reason", "needed")]).await);
     // For the reason that it had.
-    assert!(refused(bob.try_tweet("Viagra").await).contains("no shops"));
+    refused_saying(bob.try_tweet("Viagra").await, "no shops");
     let log = ok(bob.api_get("/api/moderations").await);
     let lines: Vec<_> =
         log["entries"].as_array().unwrap().iter().map(|line| line["action"].clone()).collect();
@@ -72,8 +72,7 @@ async fn a_lifted_rule_no_longer_matches_and_an_undo_brings_it_back(server: Serv
         let rule = r#"{"what":"phrase","pattern":"x","effect":"hold","reason":"r"}"#;
         server.set_field("rules:all", &number.to_string(), rule).await;
     }
-    let undo = [("moderation_id", "4"), ("reason", "needed")];
-    assert!(refused(alice.api_post("/api/moderate/undo", &undo).await).contains("200 rules"));
+    refused_saying(alice.call("/api/moderate/undo?moderation_id=4&reason=needed").await, "200 rules");
 }
 
 #[in_memory]
@@ -124,14 +123,11 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing(server: Ser
         {"kind": "comment", "id": format!("{story}-1")},
         {"kind": "tweet", "id": tweet.to_string()},
     ]);
-    assert_eq!(
-        (&answer["count"], &answer["matches"], &answer["finished"]),
-        (&json!(3), &expected, &json!(true))
-    );
+    has_members(&answer, json!({"count": 3, "matches": expected, "finished": true}));
     assert_eq!(server.dump().await, before);
     let page = alice.post("/moderate/rules", &fields).await;
     assert!(String::from_utf8(page.body).unwrap().contains("3 texts"));
-    assert!(refused(bob.api_post("/api/moderate/rule", &fields).await).contains("Only moderators"));
+    refused_saying(bob.api_post("/api/moderate/rule", &fields).await, "Only moderators");
 }
 
 #[each_engine("one of its kind")]
@@ -140,14 +136,8 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new(server:
     ok(carol.api_post("/api/follow", &[("username", "bob")]).await);
     server.set_karma(&bob, 1_000).await;
     add(&alice, "phrase", "pills", "hold").await;
-    let fields = [
-        ("news_id", "-1"),
-        ("title", "Pills"),
-        ("url", "https://p.example/"),
-        ("text", "Hello @carol"),
-        ("topics", "health"),
-    ];
-    let answer = ok(bob.api_post("/api/submit", &fields).await);
+    let story = "/api/submit?news_id=-1&title=Pills&url=https://p.example/&text=Hello @carol&topics=health";
+    let answer = ok(bob.call(story).await);
     assert_eq!(answer["held"], true);
     let id = answer["news_id"].as_u64().unwrap();
     assert_eq!(queue(&server).await, [format!("story:{id}")]);
@@ -168,7 +158,7 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new(server:
     assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"][0]["news_id"], id);
     let inbox = ok(carol.api_get("/api/inbox").await);
     assert!(inbox["entries"].as_array().unwrap().iter().any(|entry| entry["kind"] == "mention"), "{inbox}");
-    assert!(refused(decide(&alice, "approve", "story", &id.to_string()).await).contains("is not waiting"));
+    refused_saying(decide(&alice, "approve", "story", &id.to_string()).await, "is not waiting");
     ok(carol.vote(id, "up").await);
 }
 
@@ -177,8 +167,8 @@ async fn held_comments_and_tweets_reach_nobody_until_they_are_approved(server: S
     let [alice, bob, carol] = people(&server).await;
     let story = carol.submit_text("A story", "text").await;
     ok(decide(&alice, "hold", "user", "bob").await);
-    let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Hello @alice")];
-    let answer = ok(bob.api_post("/api/postcomment", &fields).await);
+    let answer =
+        ok(bob.call("/api/postcomment?news_id=1&comment_id=-1&parent_id=-1&comment=Hello @alice").await);
     assert_eq!(answer["held"], true);
     let tweeted = ok(bob.try_tweet("Hello @carol").await);
     assert_eq!(tweeted["held"], true);
@@ -211,9 +201,7 @@ async fn what_is_rejected_stays_unseen_and_its_author_is_told_why(server: Server
     for (number, (kind, id)) in (2..).step_by(3).zip(posts) {
         ok(decide(&alice, "reject", kind, id).await);
         let number = number.to_string();
-        ok(alice
-            .api_post("/api/moderate/undo", &[("moderation_id", &number), ("reason", "a mistake")])
-            .await);
+        ok(alice.call(&format!("/api/moderate/undo?moderation_id={number}&reason=a mistake")).await);
         assert_eq!(queue(&server).await.len(), 3 - (number.parse::<usize>().unwrap() - 2) / 3);
         ok(decide(&alice, "reject", kind, id).await);
     }
@@ -230,7 +218,7 @@ async fn what_is_rejected_stays_unseen_and_its_author_is_told_why(server: Server
             && texts[0].contains("a reason"),
         "{texts:?}"
     );
-    assert!(refused(decide(&alice, "approve", "tweet", &tweet).await).contains("is not waiting"));
+    refused_saying(decide(&alice, "approve", "tweet", &tweet).await, "is not waiting");
 }
 
 #[in_memory]
@@ -240,7 +228,7 @@ async fn a_public_post_cannot_be_edited_into_one_that_would_wait(server: Server)
     bob.comment(story, "fine").await;
     add(&alice, "phrase", "pills", "hold").await;
     for answer in [bob.edit(story, "Pills", "", "text").await, bob.edit_comment(story, 1, "pills").await] {
-        assert!(refused(answer).contains("needs a moderator's approval: no shops"));
+        refused_saying(answer, "needs a moderator's approval: no shops");
     }
     // A held story may be deleted by its author, and leaves the queue.
     let held = ok(bob.submit("Pills", "", "text").await)["news_id"].as_u64().unwrap();
@@ -302,7 +290,7 @@ async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_wit
     let [(_, story), _] = stays;
     assert_eq!(carol.news(story.parse().unwrap()).await["username"], "[deleted user]");
     assert_eq!(carol.thread(1).await[0]["username"], "[deleted user]");
-    assert!(refused(decide(&alice, "approve", "tweet", tweet).await).contains("no such post"));
+    refused_saying(decide(&alice, "approve", "tweet", tweet).await, "no such post");
     let page = crate::pages::page(&carol, "/latest/0").await;
     assert!(page.content().contains("[deleted user]"));
     crate::store_check::demand_clean(&server).await;
@@ -415,5 +403,5 @@ async fn to_every_action_of_a_reader_a_held_post_is_one_that_does_not_exist(serv
         assert_eq!(refused(answer), "There is no such comment.");
     }
     assert_eq!(server.dump().await, before);
-    assert!(refused(bob.vote(story.parse().unwrap(), "up").await).contains("waiting for"));
+    refused_saying(bob.vote(story.parse().unwrap(), "up").await, "waiting for");
 }

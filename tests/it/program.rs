@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::NamedTempFile;
@@ -12,6 +12,55 @@ use tidings_testing::server::without_rates;
 
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The output of a command, and its exit code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn good(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// The message of a command that has failed with an exit status.
+    #[track_caller]
+    pub fn failed(self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self.err
+    }
+
+    /// Output and messages.
+    pub fn said(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+}
+
+/// Runs the program to its end.
+pub fn tidings(words: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(words).stdin(Stdio::null()).output().unwrap().into()
+}
+
+/// Runs the program, which must end well. Returns all that it says.
+#[track_caller]
+pub fn succeed(words: &[&str]) -> String {
+    let ran = tidings(words);
+    assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}");
+    ran.said()
+}
 
 /// The program as an operator runs it. Killed without warning when dropped.
 pub struct Program {
@@ -200,11 +249,5 @@ fn an_empty_log_filter_is_the_default() {
 pub async fn open_again(path: &Path) -> Store {
     let url = format!("redb:{}", path.display());
     // The file is free again only when the last of the killed program is gone.
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        match Store::open(&url, &StoreOptions::default()).await {
-            Ok(store) => return store,
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-    }
+    tidings_testing::until_ok(async || Store::open(&url, &StoreOptions::default()).await).await
 }

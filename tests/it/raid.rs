@@ -4,7 +4,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::client::{Client, PASSWORD, ok, refused};
+use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, in_memory};
@@ -77,8 +77,7 @@ async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     assert_eq!(sent.status, StatusCode::FORBIDDEN);
     assert!(Page::of(&sent).content().contains(said));
     for more in [&[][..], &[("invitation", &*code)]] {
-        let told = refused(sign_up(&visitor, "raider", more).await);
-        assert!(told.contains(said), "{told}");
+        refused_saying(sign_up(&visitor, "raider", more).await, said);
     }
     // A member cannot, and it has an end.
     let stop = |hours: &'static str| {
@@ -87,7 +86,7 @@ async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     };
     refused(server.client_of(3).await.api_post("/api/moderate", &stop("1")).await);
     for hours in ["0", "169"] {
-        assert!(refused(moderator.api_post("/api/moderate", &stop(hours)).await).contains("hours"));
+        refused_saying(moderator.api_post("/api/moderate", &stop(hours)).await, "hours");
     }
     demand_clean(&server).await;
 
@@ -190,7 +189,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     assert!(!banned(3).await && banned(4).await && !banned(5).await);
     assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
     assert!(!offers(&moderator, batch).await);
-    assert!(refused(moderator.undo(batch).await).contains(&format!("entry {undone}")));
+    refused_saying(moderator.undo(batch).await, &format!("entry {undone}"));
     let lines = log(&moderator, "").await;
     assert_eq!((lines.len(), &lines[0]), (3, &format!("{undone} unban people")), "{lines:?}");
     // A person reads that the ban is over.
@@ -208,8 +207,9 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
 async fn a_single_action_is_no_batch(server: Server) {
     let [_, moderator] = site(&server, &["bob", "carl"]).await;
     let act = async |names: &str| {
-        let fields = [("usernames", names), ("action", "note"), ("reason", "a secret note")];
-        ok(moderator.api_post("/api/moderate/people", &fields).await)
+        ok(moderator
+            .call(&format!("/api/moderate/people?usernames={names}&action=note&reason=a secret note"))
+            .await)
     };
     let one = act("bob").await;
     assert_eq!((&one["moderation_id"], &one["moderation_ids"]), (&json!(1), &json!([1])));

@@ -42,10 +42,8 @@ async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
     // Something else.
     let comment = dave.comment(story.parse().unwrap(), "a comment").await;
     let id = format!("{story}-{comment}");
-    let flag = [("kind", "comment"), ("id", &*id), ("reason", "spam"), ("note", "")];
-    ok(carol.api_post("/api/flag", &flag).await);
-    let keep = [("action", "keep"), ("kind", "story"), ("id", &*story)];
-    ok(bob.api_post("/api/moderate", &keep).await);
+    ok(carol.call(&format!("/api/flag?kind=comment&id={id}&reason=spam&note=")).await);
+    ok(bob.call(&format!("/api/moderate?action=keep&kind=story&id={story}")).await);
     server.advance(4 * 3_600);
     assert!(reminded().await);
     let shown = text_of(&alice.get("/moderate/figures").await);
@@ -60,8 +58,7 @@ async fn an_undecided_row_does_not_silence_reminders_of_later_ones(server: Serve
     let (carol, dave) = (server.member("carol").await, server.member("dave").await);
     let flag = async |story: u64| {
         let story = story.to_string();
-        let fields = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
-        ok(carol.api_post("/api/flag", &fields).await);
+        ok(carol.call(&format!("/api/flag?kind=story&id={story}&reason=spam&note=")).await);
     };
     let reminded = async || remind(&server.app.site, server.app.moment()).await.unwrap();
     flag(dave.submit_text("The first", "text").await).await;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidings_domain::store_check::Part;
 use tidings_keyspace as keyspace;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::consistency::Dump;
 use crate::server::{Batch, Server, each_engine, in_memory};
 use crate::store_check::report_of;
@@ -140,10 +140,10 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(se
         "{text}"
     );
     assert!(text.ends_with(&format!("/appeal/{line}")), "{text}");
-    assert!(refused(try_act(&alice, "remove", ("comment", &id)).await).contains("already been removed"));
+    refused_saying(try_act(&alice, "remove", ("comment", &id)).await, "already been removed");
     undo(&alice, line).await;
     assert_same(&state(&server).await, &before);
-    assert!(refused(try_act(&alice, "restore", ("comment", &id)).await).contains("not been removed"));
+    refused_saying(try_act(&alice, "restore", ("comment", &id)).await, "not been removed");
     // The undo can be undone, and a restore ends the line of the removal.
     undo(&alice, line + 1).await;
     let restored = act(&alice, "restore", ("comment", &id)).await;
@@ -487,10 +487,8 @@ async fn an_older_store_gets_back_into_inboxes_what_removals_took_away(server: S
 async fn a_removed_profile_is_blank_and_comes_back(server: Server) {
     let [alice, bob, ..] = people(&server).await;
     let user = ("user", "bob");
-    assert!(refused(try_act(&alice, "remove", user).await).contains("no text"));
-    ok(bob
-        .api_post("/api/updateprofile", &[("about", "Buy!"), ("email", ""), ("fullname", "Bob Buy")])
-        .await);
+    refused_saying(try_act(&alice, "remove", user).await, "no text");
+    ok(bob.call("/api/updateprofile?about=Buy!&email=&fullname=Bob Buy").await);
     let before = state(&server).await;
     let line = act(&alice, "remove", user).await;
     let key = format!("user:{}", bob.user_id);
@@ -507,7 +505,7 @@ async fn a_removed_profile_is_blank_and_comes_back(server: Server) {
     act(&alice, "restore", user).await;
     assert_eq!(server.field(&key, "about").await.as_deref(), Some("Hello"));
     assert_eq!(server.field(&key, "fullname").await.as_deref(), Some("Bob Buy"));
-    assert!(refused(try_act(&alice, "restore", user).await).contains("to restore"));
+    refused_saying(try_act(&alice, "restore", user).await, "to restore");
 }
 
 #[in_memory]
@@ -547,6 +545,6 @@ async fn what_cannot_be_removed_or_restored_leaves_no_trace(server: Server) {
         let error = refused(try_act(&carol, action, (kind, id)).await).to_lowercase();
         assert!(error.contains(expected), "{action} {kind} {id}: {error}");
     }
-    assert!(refused(try_act(&dave, "remove", ("comment", &higher)).await).contains("Only moderators"));
+    refused_saying(try_act(&dave, "remove", ("comment", &higher)).await, "Only moderators");
     assert_eq!(server.dump().await, before);
 }

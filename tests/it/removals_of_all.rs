@@ -13,7 +13,7 @@ use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::{Body, Moment, RateRules, Rules, TweetText, Username};
 use tidings_keyspace as keyspace;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused_saying};
 use crate::consistency::{self, Dump};
 use crate::deliveries::has_jobs;
 use crate::program::{Program, open_again};
@@ -80,8 +80,8 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
     assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
     assert_same(&state(&server).await, &before);
     assert_eq!(differences(&server).await, 0);
-    assert!(refused(alice.undo(line).await).contains("already been undone"));
-    assert!(refused(alice.undo(restored).await).contains("can't be undone"));
+    refused_saying(alice.undo(line).await, "already been undone");
+    refused_saying(alice.undo(restored).await, "can't be undone");
     assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
 }
 
@@ -163,16 +163,12 @@ fn administrator(program: &Program) -> Client {
 
 /// Waits until the first line of the log is no longer in progress; answers its count.
 async fn wait_for_the_count(client: &Client) -> u64 {
-    let deadline = Instant::now() + Duration::from_secs(90);
-    loop {
+    tidings_testing::until_ok(async || {
         let log = ok(client.api_get("/api/moderations?count=1").await);
         let line = &log["entries"][0];
-        if line["in_progress"] != json!(true) {
-            return line["count"].as_u64().unwrap();
-        }
-        assert!(Instant::now() < deadline, "{log}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        if line["in_progress"] == json!(true) { Err(log) } else { Ok(line["count"].as_u64().unwrap()) }
+    })
+    .await
 }
 
 /// The keys that the removal changes: the posts, and the lists that they are in.

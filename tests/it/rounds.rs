@@ -8,33 +8,20 @@ use crate::server::{Server, each_engine, in_memory};
 
 const MOST_ROUNDS: u64 = 3;
 
-/// The round trips of one request with empty caches.
-async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
-    server.clear_caches().await;
-    kept_rounds(server, client, path).await
-}
-
-/// The round trips of one request with the caches as they are.
-async fn kept_rounds(server: &Server, client: &Client, path: &str) -> u64 {
-    let before = server.store().rounds();
-    assert_eq!(client.get(path).await.status, 200, "{path}");
-    server.store().rounds() - before
-}
-
 /// The rounds that a request takes that changes nothing. The background looks
 /// for work now and then, which only adds: the least of some counts.
 async fn least_rounds(server: &Server, client: &Client, path: &str) -> u64 {
     let mut least = u64::MAX;
     for _ in 0..5 {
-        least = least.min(rounds(server, client, path).await);
+        least = least.min(server.cold_rounds_of(client, path).await);
     }
     least
 }
 
 /// The rounds of a request, logged in and out: few, and the same number.
 async fn check_rounds(server: &Server, member: &Client, path: &str) -> u64 {
-    let anonymous = rounds(server, &server.visitor(), path).await;
-    let logged_in = rounds(server, member, path).await;
+    let anonymous = server.cold_rounds_of(&server.visitor(), path).await;
+    let logged_in = server.cold_rounds_of(member, path).await;
     // Their number of stories is without those that flags have hidden, which the review queue tells.
     let most = MOST_ROUNDS + u64::from(path.starts_with("/api/getnews/"));
     assert!((1..=most).contains(&anonymous), "{path}: {anonymous}");
@@ -46,31 +33,17 @@ async fn check_rounds(server: &Server, member: &Client, path: &str) -> u64 {
 async fn lists_of_1_and_of_100_news_take_the_same_few_rounds(server: Server) {
     let users = server.members(10).await;
     users[0].submit_text("The only one", "text").await;
-    let lists = [
-        "/",
-        "/latest/0",
-        "/top/0",
-        "/best",
-        "/best/new",
-        "/rss",
-        "/top/json",
-        "/site/example.com/atom",
-        "/best/atom",
-        "/moderations/atom",
-        "/moderations",
-        "/comments",
-        "/api/getnews/top/0/30",
-        "/api/getnews/latest/0/30",
-        "/api/articles/score/1",
-    ];
+    let lists = "/ /latest/0 /top/0 /best /best/new /rss /top/json /site/example.com/atom /best/atom \
+        /moderations/atom /moderations /comments /api/getnews/top/0/30 /api/getnews/latest/0/30 \
+        /api/articles/score/1";
     let mut few = Vec::new();
-    for list in lists {
+    for list in lists.split(' ') {
         few.push(check_rounds(&server, &users[1], list).await);
     }
     for number in 1..100 {
         users[number % 10].submit_text(&format!("Number {number}"), "text").await;
     }
-    for (list, few) in lists.into_iter().zip(few) {
+    for (list, few) in lists.split(' ').zip(few) {
         assert_eq!(check_rounds(&server, &users[1], list).await, few, "{list}");
     }
 }
@@ -103,7 +76,7 @@ async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_th
             // A repeated request within the second costs nothing, once the writes before it are known.
             let mut kept = u64::MAX;
             for _ in 0..5 {
-                kept = kept.min(kept_rounds(&server, &server.visitor(), path).await);
+                kept = kept.min(server.rounds_of(&server.visitor(), path).await);
             }
             // It reads more comments of one thread than are remembered of a hash on Redis.
             let is_read_again = path == "/v0/updates.json" && server.store().is_shared();
@@ -184,7 +157,7 @@ async fn lists_of_topics_take_a_round_more_for_each_that_is_built_and_one_once_a
     let lists = ["/topic/rust", "/topic/go+rust/new", "/topic/go,rust/atom", "/api/topic/go/score/1"];
     for (path, built) in lists.into_iter().zip([1, 2, 1, 0]) {
         let more = if built == 0 { 0 } else { built + 1 };
-        assert_eq!(rounds(&server, &users[1], path).await, 3 + more, "{path}");
+        assert_eq!(server.cold_rounds_of(&users[1], path).await, 3 + more, "{path}");
         assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
     }
     for number in 0..60 {
@@ -237,13 +210,13 @@ async fn storing_stale_ranks_costs_one_reader_in_5_seconds_one_round_more(server
         users[0].submit_text(&format!("Number {number}"), "text").await;
     }
     let path = "/api/getnews/top/0/30";
-    let fresh = rounds(&server, &users[1], path).await;
+    let fresh = server.cold_rounds_of(&users[1], path).await;
     for _ in 0..3 {
         server.advance(3_600);
-        assert_eq!(rounds(&server, &users[1], path).await, fresh + 1);
-        assert_eq!(rounds(&server, &users[1], path).await, fresh);
+        assert_eq!(server.cold_rounds_of(&users[1], path).await, fresh + 1);
+        assert_eq!(server.cold_rounds_of(&users[1], path).await, fresh);
         server.advance(4);
-        assert_eq!(rounds(&server, &server.visitor(), path).await, fresh);
+        assert_eq!(server.cold_rounds_of(&server.visitor(), path).await, fresh);
     }
 }
 
@@ -301,19 +274,10 @@ async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
         assert_eq!(muting, least_rounds(&server, &users[2], path).await, "{path}");
     }
     let month = "/past/2027-01";
-    for path in [
-        "/",
-        "/top/30",
-        "/top/week",
-        "/top/all/30",
-        "/latest/0",
-        "/best",
-        "/topic/rust",
-        month,
-        "/api/past/2027-01/0/30",
-    ] {
+    let paths = "/ /top/30 /top/week /top/all/30 /latest/0 /best /topic/rust /api/past/2027-01/0/30";
+    for path in paths.split(' ').chain([month]) {
         // The lists of topics and months are built once.
-        rounds(&server, &users[2], path).await;
+        server.cold_rounds_of(&users[2], path).await;
         assert_eq!(
             least_rounds(&server, &users[1], path).await,
             least_rounds(&server, &users[2], path).await,
@@ -321,8 +285,8 @@ async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
         );
         assert!(least_rounds(&server, &server.visitor(), path).await <= MOST_ROUNDS + 1, "{path}");
     }
-    kept_rounds(&server, &users[1], "/").await;
-    assert!(kept_rounds(&server, &users[1], "/").await <= u64::from(server.store().is_shared()));
+    server.rounds_of(&users[1], "/").await;
+    assert!(server.rounds_of(&users[1], "/").await <= u64::from(server.store().is_shared()));
     let followed = least_rounds(&server, &users[1], "/topics/followed").await;
     assert!(followed <= 8, "{followed}");
 }

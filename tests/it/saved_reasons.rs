@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::client::{ok, refused};
+use crate::client::{ok, refused, refused_saying};
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, each_engine, in_memory};
@@ -13,8 +13,8 @@ async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule(serv
     let bob = server.member("bob").await;
     let story = bob.submit_text("A story", "text").await.to_string();
     let before = server.hash("site").await;
-    let fields = [("title", "Politics"), ("text", "No politics here."), ("rule", "Rule <3>")];
-    let made = ok(alice.api_post("/api/moderate/reasons", &fields).await);
+    let made =
+        ok(alice.call("/api/moderate/reasons?title=Politics&text=No politics here.&rule=Rule <3>").await);
     let place = format!("/news/{story}");
     let offered = text_of(&alice.get(&place).await);
     assert!(offered.contains(r#"<option value="No politics here." label="Politics">"#), "{offered}");
@@ -48,7 +48,7 @@ async fn only_moderators_change_them_and_there_is_a_limit(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     let fields = [("title", "Politics"), ("text", "No politics here.")];
-    assert!(refused(bob.api_post("/api/moderate/reasons", &fields).await).contains("Only moderators"));
+    refused_saying(bob.api_post("/api/moderate/reasons", &fields).await, "Only moderators");
     assert_eq!(bob.get("/moderate/reasons").await.status, 403);
     for (fields, expected) in [
         (vec![("title", ""), ("text", "x")], "title"),
@@ -62,7 +62,7 @@ async fn only_moderators_change_them_and_there_is_a_limit(server: Server) {
     for _ in 6..30 {
         ok(alice.api_post("/api/moderate/reasons", &fields).await);
     }
-    assert!(refused(alice.api_post("/api/moderate/reasons", &fields).await).contains("30 saved reasons"));
+    refused_saying(alice.api_post("/api/moderate/reasons", &fields).await, "30 saved reasons");
     // By pages alone.
     let form = page(&alice, "/moderate/reasons?reason_id=1")
         .await
@@ -83,8 +83,7 @@ async fn two_moderators_at_once_lose_nothing(server: Server) {
     let added = titles.iter().map(|title| {
         let alice = alice.clone();
         async move {
-            let fields = [("title", &**title), ("text", "Not here.")];
-            ok(alice.api_post("/api/moderate/reasons", &fields).await);
+            ok(alice.call(&format!("/api/moderate/reasons?title={title}&text=Not here.")).await);
         }
     });
     futures_util::future::join_all(added).await;

@@ -8,7 +8,7 @@ mod privacy;
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tidings_web::features::search::searching::Searching;
 use tidings_web::settings::SearchSettings;
 
@@ -17,7 +17,6 @@ use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine, in_memory};
 
-const TIMEOUT: Duration = Duration::from_secs(20);
 const ON: [(&str, &str); 1] = [("search.enabled", "true")];
 
 async fn search(client: &Client, parameters: &str) -> Json {
@@ -41,20 +40,16 @@ fn names(answer: &Json) -> Vec<String> {
 
 /// Waits until a search finds exactly this, in whatever order.
 pub async fn finds(client: &Client, parameters: &str, expected: &[&str]) {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
+    let path = format!("/api/search?{parameters}");
+    tidings_testing::until_ok(async || {
         // Until the index is open, the status is 503.
-        let found = client.get(&format!("/api/search?{parameters}")).await.json();
-        if found["status"] == "ok" {
-            let mut names = names(&found);
-            names.sort();
-            if names == expected {
-                return;
-            }
-        }
-        assert!(Instant::now() < deadline, "{parameters}: {found:#}, not {expected:?}");
-        tidings_testing::pause().await;
-    }
+        let found = client.get(&path).await.json();
+        let mut names =
+            if found["status"] == "ok" { names(&found) } else { return Err((parameters, found)) };
+        names.sort();
+        if names == expected { Ok(()) } else { Err((parameters, found)) }
+    })
+    .await;
 }
 
 #[each_engine("one of its kind", &ON)]
@@ -88,17 +83,7 @@ async fn everything_that_is_posted_is_found(server: Server) {
         assert_eq!(found, expected, "{q}");
     }
     // An edit, and a deletion with what belongs to it.
-    ok(bob
-        .api_post(
-            "/api/submit",
-            &[
-                ("news_id", &*text.to_string()),
-                ("title", "Ask: which Go book?"),
-                ("url", ""),
-                ("text", "None yet."),
-            ],
-        )
-        .await);
+    ok(bob.call(&format!("/api/submit?news_id={text}&title=Ask: which Go book?&url=&text=None yet.")).await);
     finds(&visitor, "q=go", &["Ask: which Go book?"]).await;
     finds(&visitor, "q=parsed", &[]).await;
     ok(alice.api_post("/api/delnews", &[("news_id", &*rust.to_string())]).await);
@@ -439,14 +424,9 @@ async fn compactions_that_meet_merges_are_tried_again() {
 
 #[in_memory]
 async fn without_search_its_addresses_are_gone(server: Server) {
-    for path in [
-        "/search?q=a",
-        "/api/search?q=a",
-        "/api/search/suggest?q=a",
-        "/search.atom?q=a",
-        "/search.json?q=a",
-        "/opensearch.xml",
-    ] {
+    let paths = "/search?q=a /api/search?q=a /api/search/suggest?q=a /search.atom?q=a /search.json?q=a \
+        /opensearch.xml";
+    for path in paths.split(' ') {
         assert_eq!(server.visitor().get(path).await.status, 404, "{path}");
     }
     assert!(!page(&server.visitor(), "/").await.text().contains("Search"));

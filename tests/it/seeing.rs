@@ -7,13 +7,9 @@ mod metrics;
 mod strict_json;
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use crate::client::Client;
 use crate::program::Program;
-
-/// How long to wait for something that must happen. The machine may be busy.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The program with its log.
 struct Watched(Program);
@@ -44,14 +40,8 @@ impl Watched {
 
     /// Waits for the first line that has a text.
     async fn line(&self, text: &str) -> String {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            if let Some(line) = self.lines_with(text).into_iter().next() {
-                return line;
-            }
-            assert!(Instant::now() < deadline, "no {text:?} in {:#?}", self.lines());
-            tidings_testing::pause().await;
-        }
+        let first = async || self.lines_with(text).into_iter().next().ok_or_else(|| (text, self.lines()));
+        tidings_testing::until_ok(first).await
     }
 
     /// The address of `/metrics`, from the log.

@@ -82,8 +82,7 @@ async fn a_refused_name_comes_back_as_it_was_typed_and_what_is_left_out_stays(se
     }
     let empty = alice.post("/settings/account", &[("current_password", PASSWORD)]).await;
     assert!(empty.status.is_client_error(), "{}", empty.status);
-    let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
-    let answer = alice.api_post("/api/updateprofile", &fields).await;
+    let answer = alice.call("/api/updateprofile?about=&email=&tweet_news=yes").await;
     assert_eq!(refused(answer), "The field tweet_news is wrong: it must be 0 or 1.");
     // Fields that a program leaves out stay.
     saves(&alice, "/settings", &[("fullname", "Alice A.")]).await;

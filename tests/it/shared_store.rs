@@ -64,9 +64,7 @@ async fn what_moderators_do_on_one_server_holds_on_the_others_with_the_next_requ
     let story = bob.submit_text("A dubious story", "text").await;
     let readers = servers.each_ref().map(|server| bob.at(server.address));
     let moderate = async |action: &str, kind: &str, id: &str| {
-        let more = [("reason", "a reason"), ("hours", "24")];
-        let fields = [&[("action", action), ("kind", kind), ("id", id)], &more[..]].concat();
-        ok(admin.api_post("/api/moderate", &fields).await)
+        ok(admin.moderate(action, (kind, id), &[("hours", "24")]).await)
     };
     for elsewhere in &readers {
         assert!(text(elsewhere, "/latest/0").await.contains("A dubious story"));

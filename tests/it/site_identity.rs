@@ -1,7 +1,7 @@
 //! How the site presents itself: what administrators change at `/admin/site` shows at once to
 //! everybody, costs no round of its own, and is checked.
 
-use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
+use crate::client::{Client, HttpResponse, PASSWORD, ok, refused, refused_saying};
 use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine, in_memory};
@@ -118,13 +118,8 @@ async fn the_identity_is_read_in_the_first_round_of_a_page_and_then_cached(serve
     let alice = with_admin(&server).await;
     alice.submit_text("A story", "text").await;
     save(&alice, form(&alice).await.with("name", "Gazette")).await;
-    let rounds = async |client: &Client, path: &str| {
-        let before = server.store().rounds();
-        assert_eq!(client.get(path).await.status, 200);
-        server.store().rounds() - before
-    };
-    server.clear_caches().await;
-    let (cold, again) = (rounds(&alice, "/latest/0").await, rounds(&alice, "/latest/0").await);
+    let cold = server.cold_rounds_of(&alice, "/latest/0").await;
+    let again = server.rounds_of(&alice, "/latest/0").await;
     assert!((1..=3).contains(&cold), "{cold}");
     assert!(again < cold, "{again} {cold}");
     assert_eq!(brand(&page(&alice, "/latest/0").await), "Gazette");
@@ -325,7 +320,7 @@ async fn who_may_sign_up_and_the_question_are_the_same_on_every_server() {
     for visitor in [server.visitor(), other.visitor()] {
         assert!(page(&visitor, "/register").await.content().contains("Sign-up is closed."));
         let fields = [("username", "bob"), ("password", PASSWORD)];
-        assert!(refused(visitor.api_post("/api/create_account", &fields).await).contains("closed"));
+        refused_saying(visitor.api_post("/api/create_account", &fields).await, "closed");
     }
     let asking = form(&alice).await.with("signup", "open").with("signup_question", "Which sea?");
     let wrong = Page::of(&asking.clone().send(&alice).await);
@@ -338,8 +333,7 @@ async fn who_may_sign_up_and_the_question_are_the_same_on_every_server() {
     let visitor = other.visitor();
     assert!(page(&visitor, "/register").await.content().contains("Which sea?"));
     let answered = async |answer: &str| {
-        let fields = [("username", "bob"), ("password", PASSWORD), ("answer", answer)];
-        visitor.api_post("/api/create_account", &fields).await
+        visitor.call(&format!("/api/create_account?username=bob&password={PASSWORD}&answer={answer}")).await
     };
     refused(answered("Baltic").await);
     ok(answered("north sea").await);

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Client, HttpResponse, ok, refused};
+use crate::client::{Client, HttpResponse, ok, refused, refused_saying};
 use crate::consistency;
 use crate::outage::STORE_TIMEOUT;
 use crate::server::{Engine, Server, each_engine, in_memory};
@@ -410,8 +410,7 @@ async fn an_account_votes_as_a_hidden_voter_of_its_own(server: Server) {
         (vec![("link", "a.com"), ("vote", "2")], "vote"),
         (vec![("link", "a.com"), ("vote", "1"), ("apisecret", "x")], "session"),
     ] {
-        let reason = refused(alice.api_post("/api/sites/vote", &fields).await);
-        assert!(reason.contains(named), "{reason}");
+        refused_saying(alice.api_post("/api/sites/vote", &fields).await, named);
     }
     let reason =
         refused(server.visitor().api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
@@ -494,8 +493,7 @@ async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time(server: 
         ("leaderboard/top/day", "list"),
         ("leaderboard/best/year", "span"),
     ] {
-        let reason = refused(client.api_get(&format!("/api/sites/{path}")).await);
-        assert!(reason.contains(named), "{reason}");
+        refused_saying(client.api_get(&format!("/api/sites/{path}")).await, named);
     }
 }
 
@@ -527,7 +525,7 @@ async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable(server: Ser
         }
     }
     for wrong in ["abc", "abcdefabc", "xyz1"] {
-        assert!(refused(client.api_get(&format!("/api/sites/prefix/{wrong}")).await).contains("hex"));
+        refused_saying(client.api_get(&format!("/api/sites/prefix/{wrong}")).await, "hex");
     }
 }
 
@@ -629,19 +627,18 @@ async fn only_administrators_see_voters_and_their_votes(server: Server) {
         (format!("/api/sites/admin/voter/{}", uuid(77)), "There is no such voter."),
         ("/api/sites/admin/top_voters/today".to_owned(), "date"),
     ] {
-        let reason = refused(admin.api_get(&path).await);
-        assert!(reason.contains(named), "{reason}");
+        refused_saying(admin.api_get(&path).await, named);
     }
     for fields in [
         vec![("maximum_votes_per_user_per_day", "-1")],
         vec![("maximum_votes_per_user_per_day", "1000001")],
         vec![("voting_is_disabled", "yes")],
     ] {
-        assert!(refused(admin.api_post("/api/sites/admin/settings", &fields).await).contains(fields[0].0));
+        refused_saying(admin.api_post("/api/sites/admin/settings", &fields).await, fields[0].0);
     }
-    assert!(
-        refused(admin.api_post("/api/sites/admin/ban", &[("user_id", &uuid(77))]).await)
-            .contains("There is no such voter.")
+    refused_saying(
+        admin.api_post("/api/sites/admin/ban", &[("user_id", &uuid(77))]).await,
+        "There is no such voter.",
     );
 
     let before = server.dump().await;
@@ -673,9 +670,7 @@ async fn a_hundred_scores_take_one_round_and_the_rest_takes_few(server: Server) 
         ("/api/sites/leaderboard/controversial/month".to_owned(), 2),
         (format!("/api/sites/prefix/{hash:.4}"), 2),
     ] {
-        let before = server.store().rounds();
-        assert_eq!(client.get(&path).await.status, StatusCode::OK);
-        assert_eq!(server.store().rounds() - before, rounds, "{path}");
+        assert_eq!(server.rounds_of(&client, &path).await, rounds, "{path}");
     }
     for (value, rounds) in [(1, 2), (-1, 2), (-1, 1), (0, 3)] {
         let before = server.store().rounds();
@@ -806,9 +801,7 @@ async fn badges_cost_no_round(server: Server) {
         assert_eq!(server.store().rounds() - before, rounds, "{path}");
     }
     ok(alice.api_post("/api/sites/vote", &[("link", "site3.com"), ("vote", "1")]).await);
-    let before = server.store().rounds();
-    alice.get("/site/site3.com").await;
-    assert_eq!(server.store().rounds() - before, 4);
+    assert_eq!(server.rounds_of(&alice, "/site/site3.com").await, 4);
 }
 
 #[in_memory]

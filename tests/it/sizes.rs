@@ -173,46 +173,23 @@ async fn every_answer_is_bounded_whatever_is_stored(server: Server) {
         let is_shown = |path: &String| !["/assets/app.css", "/comment/1/1", "/item"].contains(&path.as_str());
         routes.into_iter().map(about).filter(is_shown).collect::<Vec<_>>()
     };
-    let more = [
-        "/latest/10",
-        "/news/1?page=2",
-        "/news/1?page=40",
-        "/news/1?at=1&page=3",
-        "/reply/1/2",
-        "/news/2/json",
-        "/feeds/following.opml",
-        "/comments?before=90",
-        "/search?q=votes:%3E0",
-        "/search?q=http&kind=comments",
-        "/search?q=http&kind=all&page=3",
-        "/search?q=hello&kind=posts",
-        "/search?q=http&kind=people",
-        "/search.atom?q=http&kind=all",
-        "/search.json?q=http&kind=comments",
-    ];
-    let more = more.map(str::to_owned).into_iter().chain([format!("/@{follower}")]);
+    let more = "/latest/10 /news/1?page=2 /news/1?page=40 /news/1?at=1&page=3 /reply/1/2 /news/2/json \
+        /feeds/following.opml /comments?before=90 /search?q=votes:%3E0 /search?q=http&kind=comments \
+        /search?q=http&kind=all&page=3 /search?q=hello&kind=posts /search?q=http&kind=people \
+        /search.atom?q=http&kind=all /search.json?q=http&kind=comments";
+    let more = more.split(' ').map(str::to_owned).chain([format!("/@{follower}")]);
     let mut sizes = Vec::new();
     for path in pages.chain(more).chain(of_table(ErrorFormat::Page)) {
         sizes.push(check_size(&alice, &path, PAGE_BYTES).await);
     }
-    let more = [
-        "/api/getnews/top/0/32",
-        "/api/getcomments/2",
-        "/api/articles/time/1",
-        "/api/timeline/home?count=100",
-        "/api/timeline/everyone?count=100",
-        "/api/search?q=http&kind=comments",
-        "/api/search?q=votes:%3E0&kind=all",
-        "/api/search/suggest?q=t",
-        "/api/v1/search?hitsPerPage=1000&query=http",
-        "/api/v1/search_by_date?hitsPerPage=1000",
-        "/api/v1/items/2",
-        "/v0/item/2.json",
-        "/v0/updates.json",
-    ];
+    let more = "/api/getnews/top/0/32 /api/getcomments/2 /api/articles/time/1 \
+        /api/timeline/home?count=100 /api/timeline/everyone?count=100 /api/search?q=http&kind=comments \
+        /api/search?q=votes:%3E0&kind=all /api/search/suggest?q=t \
+        /api/v1/search?hitsPerPage=1000&query=http /api/v1/search_by_date?hitsPerPage=1000 \
+        /api/v1/items/2 /v0/item/2.json /v0/updates.json";
     let of_people = ["timeline/user", "followers", "followings"];
     let of_people = of_people.map(|list| format!("/api/{list}/{name}?count=100"));
-    let more = more.map(str::to_owned).into_iter().chain(of_people).chain([format!("/v0/user/{name}.json")]);
+    let more = more.split(' ').map(str::to_owned).chain(of_people).chain([format!("/v0/user/{name}.json")]);
     let calls = [ErrorFormat::Api, ErrorFormat::HackerNews, ErrorFormat::Algolia].map(of_table);
     for path in more.chain(calls.concat()) {
         sizes.push(check_size(&alice, &path, API_BYTES).await);

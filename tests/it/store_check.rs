@@ -78,8 +78,7 @@ async fn everything(server: Server) -> Community {
     ok(carol.api_post("/api/mutetopic", &[("topic", "links")]).await);
     ok(carol.api_post("/api/block", &[("username", "dave")]).await);
     for reader in [&carol, &dave] {
-        let fields = [("kind", "story"), ("id", "2"), ("reason", "spam"), ("note", "n")];
-        ok(reader.api_post("/api/flag", &fields).await);
+        ok(reader.call("/api/flag?kind=story&id=2&reason=spam&note=n").await);
     }
     ok(bob.api_post("/api/messages", &[("text", "A question")]).await);
     moderate(alice, &[("action", "make_moderator"), ("kind", "user"), ("id", "carol"), ("reason", "r")])
@@ -131,9 +130,7 @@ async fn in_every_state(server: &Server, alice: &Client) {
     act("remove", "comment", &format!("2-{comment}")).await;
     ok(frank.api_post("/api/deltweet", &[("tweet_id", &gone)]).await);
     for (kind, id) in [("story", &flagged), ("comment", &format!("2-{kept}")), ("tweet", &flag)] {
-        ok(alice
-            .api_post("/api/flag", &[("kind", kind), ("id", id), ("reason", "spam"), ("note", "")])
-            .await);
+        ok(alice.call(&format!("/api/flag?kind={kind}&id={id}&reason=spam&note=")).await);
     }
     ok(frank.delete(flagged.parse().unwrap()).await);
     ok(frank.edit_comment(2, kept, "").await);
@@ -141,15 +138,7 @@ async fn in_every_state(server: &Server, alice: &Client) {
     act("hold", "user", "frank").await;
     for decision in ["", "reject", "remove", "approve", "delete", "reject and delete"] {
         let (title, url) = (format!("Held: {decision}"), format!("http://held.example/{decision}"));
-        let fields = [
-            ("news_id", "-1"),
-            ("title", &*title),
-            ("url", &*url),
-            ("text", ""),
-            ("comment", "a first comment"),
-            ("topics", "links"),
-        ];
-        let story = ok(frank.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+        let story = frank.submit_link_on("links", &title, &url).await;
         let posted = ok(frank.try_comment(2, None, &title).await)["comment_id"].as_u64().unwrap();
         let tweet = ok(frank.try_tweet(&title).await)["tweet_id"].to_string();
         let things =
@@ -207,7 +196,9 @@ async fn each_damage_is_found_and_mended_or_named(server: Server) {
     server.write(|batch| batch.set("site.logo", "AAAA")).await;
     let before = entries(&server).await;
     let mut wrong = Vec::new();
-    for Damage { what, key, write, is_mended } in DAMAGES {
+    // The engine changes nothing but how keys are read: on Redis, some are enough.
+    let step = if server.store().is_shared() { 6 } else { 1 };
+    for Damage { what, key, write, is_mended } in DAMAGES.iter().step_by(step) {
         server.write(|batch| write(batch, key)).await;
         let damaged = server.dump().await;
         let repaired = report(&server, true).await;
@@ -281,21 +272,9 @@ async fn no_repair_gives_two_items_one_number(server: Server) {
 async fn a_repair_keeps_what_people_have_done() {
     let Community { server, .. } = everything(Server::start(Engine::Memory, &[]).await).await;
     let before = server.dump().await;
-    let derived = [
-        "news.top",
-        "news.cron",
-        "user.posted:1",
-        "user.comments:2",
-        "time:",
-        "score:",
-        "group:links",
-        "links:sum",
-        "links:count",
-        "users.by_followers",
-        "moderation:log",
-        "user:2:user_timeline",
-    ];
-    server.write(|batch| derived.iter().for_each(|key| batch.delete(*key))).await;
+    let derived = "news.top news.cron user.posted:1 user.comments:2 time: score: group:links links:sum \
+        links:count users.by_followers moderation:log user:2:user_timeline";
+    server.write(|batch| derived.split(' ').for_each(|key| batch.delete(key))).await;
     let found = report(&server, true).await;
     assert!(left(&found).is_empty(), "{:#?}", found.differences);
     let after = server.dump().await;

@@ -5,7 +5,7 @@ use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 use tidings_keyspace::Expiry;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::moderation::people;
 use crate::pages::{page, redirects_to};
 use crate::server::{Batch, Server, each_engine, in_memory};
@@ -54,9 +54,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     let [_, moderator, bob, carol] = people(&server).await;
     server.set_karma(&bob, 100).await;
     carol.follow("bob").await;
-    let fields =
-        [("news_id", "-1"), ("title", "A story"), ("url", URL), ("text", ""), ("topics", "rust,web")];
-    let story = ok(bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+    let story = bob.submit_link_on("rust,web", "A story", URL).await;
     carol.comment(story, "a comment").await;
     server.finish_jobs().await;
     let before = server.dump().await;
@@ -85,9 +83,9 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
         bob.delete(story).await,
         act(&moderator, "edit", story, &[("title", "Another title")]).await,
     ] {
-        assert!(refused(refusal).contains("removed this story"));
+        refused_saying(refusal, "removed this story");
     }
-    assert!(refused(act(&moderator, "remove", story, &[]).await).contains("already been removed"));
+    refused_saying(act(&moderator, "remove", story, &[]).await, "already been removed");
 
     line(moderator.undo(removal).await);
     server.finish_jobs().await;
@@ -102,7 +100,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     }
     assert!(!after.keys().any(|key| key.starts_with("withdrawn:") || key.starts_with("group.withheld:")));
     ok(carol.vote(story, "up").await);
-    assert!(refused(moderator.undo(removal).await).contains("already been undone"));
+    refused_saying(moderator.undo(removal).await, "already been undone");
 }
 
 #[in_memory(&[("limits.repost_seconds", "1000")])]
@@ -161,8 +159,10 @@ async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again
     let second = line(act(&moderator, "edit", story, &moved).await);
     assert_eq!(lists_with(&server, story, "example.org").await, ALL_LISTS);
     // The last edit is undone first.
-    let why = refused(moderator.undo(first).await);
-    assert!(why.contains(&format!("has changed since: see entry {second} of the moderation log")), "{why}");
+    refused_saying(
+        moderator.undo(first).await,
+        &format!("has changed since: see entry {second} of the moderation log"),
+    );
     line(moderator.undo(second).await);
     assert_eq!(server.string(&format!("url:{URL}")).await, Some(story.to_string()));
     assert_eq!(server.string("url:http://example.org/b").await, None);
@@ -175,13 +175,13 @@ async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again
     assert_eq!(server.hash(&key).await["title"], "A better title");
     ok(bob.edit(story, "My own title", URL, "").await);
     assert_eq!(refused(moderator.undo(undone + 1).await), "The title has changed since.");
-    assert!(
-        refused(act(&moderator, "edit", story, &[("title", "My own title")]).await)
-            .contains("would not change the story")
+    refused_saying(
+        act(&moderator, "edit", story, &[("title", "My own title")]).await,
+        "would not change the story",
     );
     let text = bob.submit_text("A text", "text").await;
     let refusal = act(&moderator, "edit", text, &[("url", "http://example.org/b")]).await;
-    assert!(refused(refusal).contains("is a text"));
+    refused_saying(refusal, "is a text");
 }
 
 #[in_memory]
@@ -207,21 +207,21 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there(server: Se
     assert_eq!(comments["merged"], json!([story]));
     let comments = ok(bob.api_get(&format!("/api/getcomments/{story}")).await);
     assert_eq!(comments["merged_into"], json!(target));
-    assert!(refused(carol.try_comment(story, None, "late").await).contains("merged into story"));
-    assert!(refused(carol.vote(story, "up").await).contains("merged into story"));
-    assert!(refused(act(&moderator, "remove", story, &[]).await).contains("merged into story"));
+    refused_saying(carol.try_comment(story, None, "late").await, "merged into story");
+    refused_saying(carol.vote(story, "up").await, "merged into story");
+    refused_saying(act(&moderator, "remove", story, &[]).await, "merged into story");
     let again = [("into", &*story.to_string())];
-    assert!(refused(act(&moderator, "merge", target, &again).await).contains("Split those off first"));
+    refused_saying(act(&moderator, "merge", target, &again).await, "Split those off first");
     let third = bob.submit_text("The third one", "text").await;
     let refusal = act(&moderator, "merge", target, &[("into", &third.to_string())]).await;
-    assert!(refused(refusal).contains("Split those off first"));
+    refused_saying(refusal, "Split those off first");
     let refusal = act(&moderator, "merge", third, &[("into", &third.to_string())]).await;
-    assert!(refused(refusal).contains("into itself"));
+    refused_saying(refusal, "into itself");
     line(act(&moderator, "split", story, &[]).await);
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
     assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
     assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
-    assert!(refused(moderator.undo(merge).await).contains("already been undone"));
+    refused_saying(moderator.undo(merge).await, "already been undone");
 }
 
 #[in_memory]
@@ -235,7 +235,7 @@ async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no
         bob.comment(story, &format!("said there {number}")).await;
         let answer = act(&moderator, "merge", story, &[("into", &into)]).await;
         if number == 10 {
-            assert!(refused(answer).contains("10 stories have been merged"));
+            refused_saying(answer, "10 stories have been merged");
             break;
         }
         line(answer);
@@ -356,8 +356,8 @@ async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
     assert_eq!(stored["withheld"], "removed:a reason");
     crate::store_check::demand_clean(&server).await;
     // It counts as removed, not as deleted.
-    assert!(refused(bob.delete(story).await).contains("removed this story"));
-    assert!(refused(bob.edit_comment(story, 1, "").await).contains("removed this comment"));
+    refused_saying(bob.delete(story).await, "removed this story");
+    refused_saying(bob.edit_comment(story, 1, "").await, "removed this comment");
     line(act(&moderator, "lock", story, &[]).await);
     line(act(&moderator, "unlock", story, &[]).await);
     // Removals that were written by earlier versions lack the field.

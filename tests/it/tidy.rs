@@ -12,7 +12,7 @@ use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
 use tidings_domain::keys::families::{self, Family, KeyOrigin};
 use tidings_domain::keys::kept::{CLASSES, Class};
-use tidings_web::server::conditions::{KINDS, Kind};
+use tidings_web::server::conditions::{KINDS, Kind, Severity};
 
 /// The dependencies that each layer may not have. Cargo sees to it that nothing else is used.
 const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 5] = [
@@ -581,7 +581,7 @@ fn table_of_conditions() -> String {
     let mut table = "| condition | severity | meaning | what to do |\n| --- | --- | --- | --- |\n".to_owned();
     for Kind { name, severity, meaning, what_to_do, .. } in &KINDS {
         let [meaning, what_to_do] = [meaning, what_to_do].map(|text| text.english);
-        writeln!(table, "| `{name}` | {} | {meaning} | {what_to_do} |", severity.name()).unwrap();
+        writeln!(table, "| `{name}` | {severity} | {meaning} | {what_to_do} |").unwrap();
     }
     table
 }
@@ -592,8 +592,7 @@ fn alerts_of_conditions() -> String {
     for Kind { name, severity, meaning, what_to_do, .. } in &KINDS {
         let words = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
         let alert = words.collect::<String>();
-        let severity = severity.name();
-        let patience = if severity == "page" { "1m" } else { "5m" };
+        let patience = if *severity == Severity::Page { "1m" } else { "5m" };
         let meaning = meaning.english;
         let description = what_to_do.english.replace('\'', "''");
         write!(

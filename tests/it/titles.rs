@@ -181,47 +181,21 @@ async fn only_public_addresses_are_connected_to_also_after_redirects() {
     let neighbour = PageServer::start_at(neighbour, |_| Reply::html("<title>Secret</title>")).await;
     let (_server, alice) = site(&pages, &[]).await;
     let port = pages.address.port();
-    for url in [
-        "http://127.0.0.1/",
-        "https://127.0.0.1/",
-        "http://2130706433/",
-        "http://0x7f000001/",
-        "http://0x7f.1/",
-        "http://017700000001/",
-        "http://127.1/",
-        "http://127.0.0.1./",
-        "http://%31%32%37.0.0.1/",
-        "http://0/",
-        "http://localhost/",
-        "http://[::1]/",
-        "http://[::]/",
-        "http://[::ffff:127.0.0.1]/",
-        "http://[::ffff:7f00:1]/",
-        "http://[::127.0.0.1]/",
-        "http://[64:ff9b::7f00:1]/",
-        "http://[2002:7f00:1::]/",
-        "http://[fe80::1]/",
-        "http://[fd00::1]/",
-        "http://10.0.0.1/",
-        "http://100.64.0.1/",
-        "http://169.254.169.254/latest/meta-data/",
-        "http://172.16.0.1/",
-        "http://192.168.0.1/",
-        "http://192.0.2.1/",
-        "http://198.18.0.1/",
-        "http://224.0.0.1/",
-        "http://255.255.255.255/",
-        "http://private.test/",
-        "http://mixed.test/",
-        "http://nowhere.test/",
-        &format!("http://mixed.test:{port}/"),
-        &format!("http://127.0.0.2:{port}/"),
-        &format!("http://[::1]:{port}/"),
-        &pages.url("/to-private"),
-        &pages.url("/to-loopback"),
-        &pages.url("/to-mapped"),
-        &pages.url("/to-metadata"),
-    ] {
+    let private = "http://127.0.0.1/ https://127.0.0.1/ http://2130706433/ http://0x7f000001/ \
+        http://0x7f.1/ http://017700000001/ http://127.1/ http://127.0.0.1./ http://%31%32%37.0.0.1/ \
+        http://0/ http://localhost/ http://[::1]/ http://[::]/ http://[::ffff:127.0.0.1]/ \
+        http://[::ffff:7f00:1]/ http://[::127.0.0.1]/ http://[64:ff9b::7f00:1]/ http://[2002:7f00:1::]/ \
+        http://[fe80::1]/ http://[fd00::1]/ http://10.0.0.1/ http://100.64.0.1/ \
+        http://169.254.169.254/latest/meta-data/ http://172.16.0.1/ http://192.168.0.1/ http://192.0.2.1/ \
+        http://198.18.0.1/ http://224.0.0.1/ http://255.255.255.255/ http://private.test/ \
+        http://mixed.test/ http://nowhere.test/";
+    let here = [
+        format!("http://mixed.test:{port}/"),
+        format!("http://127.0.0.2:{port}/"),
+        format!("http://[::1]:{port}/"),
+    ];
+    let redirects = ["/to-private", "/to-loopback", "/to-mapped", "/to-metadata"].map(|path| pages.url(path));
+    for url in private.split(' ').chain(here.iter().chain(&redirects).map(String::as_str)) {
         assert_eq!(refusal(&alice, url).await, NOT_PUBLIC, "{url}");
     }
     const PORTS: &str = "Titles can be fetched only from ports 80 and 443.";
@@ -361,10 +335,7 @@ async fn an_operator_switches_it_off() {
     assert_eq!(pages.requests(), Vec::<String>::new());
     let page = crate::pages::page(&alice, "/submit").await;
     assert!(page.find("button", &[("value", "fetch_title")]).is_empty());
-    assert_eq!(
-        refused(server.visitor().api_post("/api/fetchtitle", &[("url", "x")]).await),
-        "You must be logged in."
-    );
+    assert_eq!(refused(server.visitor().call("/api/fetchtitle?url=x").await), "You must be logged in.");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! When accounts are trusted, and what they cannot do before.
 
-use crate::client::{ok, refused};
+use crate::client::{ok, refused_saying};
 use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Engine, Server, in_memory};
@@ -20,7 +20,7 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
     let no_links = "at most 2 links";
     let told = async || page(&bob, "/about/trust").await.content().to_owned();
     assert!(told().await.contains("You will be trusted from 22 Jan 2027, 08:00 UTC on."));
-    assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
+    refused_saying(bob.try_comment(story, None, LINKS).await, no_links);
     // The form says so before, and the refusal explains it.
     let form = page(&bob, &format!("/news/{story}")).await;
     assert_eq!(form.one("a", &[("href", "/about/trust")]).text(), "New members can add 2 links");
@@ -41,15 +41,15 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
     let fields = [("news_id", "-1"), ("title", "A title"), ("url", ""), ("text", LINKS), ("topics", "rust")];
     assert_eq!(bob.api_post("/api/submit", &fields).await["about"], "/about/trust");
     bob.comment(story, "https://a.example https://b.example").await;
-    assert!(refused(bob.edit_comment(story, 2, LINKS).await).contains(no_links));
-    assert!(refused(bob.try_submit_on("rust, go", "Go").await).contains("New members can't create topics"));
+    refused_saying(bob.edit_comment(story, 2, LINKS).await, no_links);
+    refused_saying(bob.try_submit_on("rust, go", "Go").await, "New members can't create topics");
     bob.submit_on("rust", "Rust").await;
     // Old enough, but with too little karma.
     server.advance(7 * DAY);
     bob.get("/").await;
     server.set_karma(&bob, 9).await;
     assert!(told().await.contains("You will be trusted once you have 10 karma."));
-    assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
+    refused_saying(bob.try_comment(story, None, LINKS).await, no_links);
     server.set_karma(&bob, 10).await;
     bob.comment(story, LINKS).await;
     assert_eq!(server.field("user:2", "established").await.as_deref(), Some("1"));

@@ -3,171 +3,124 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use tidings_domain::values::Action;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::pages::page;
 use crate::server::{Engine, Server, in_memory};
 
-/// A call with its fields.
-type Call = (&'static str, &'static [(&'static str, &'static str)]);
-
-/// An action, with what comes before it, and what changes the same afterwards.
+/// An action, with what comes before it, and what changes the same afterwards. An action of moderators is written as
+/// `silence user bob hours=5`, another call as for [`Client::call`].
 struct Case {
-    /// The hash that the action changes, with the fields that are compared; all of them if there are none.
-    about: (&'static str, &'static [&'static str]),
-    before: &'static [Call],
-    act: Call,
+    /// The key of the hash that the action changes, and the fields that are compared; all of them if there are none.
+    about: &'static str,
+    /// Empty if nothing comes before.
+    before: &'static str,
+    act: &'static str,
     /// The call that changes the same later, and a part of the refusal to undo the action then.
-    later: Option<(Call, &'static str)>,
+    later: Option<(&'static str, &'static str)>,
 }
 
-const fn case(about: (&'static str, &'static [&'static str]), before: &'static [Call], act: Call) -> Case {
-    Case { about, before, act, later: None }
+const fn case(about: &'static str, act: &'static str) -> Case {
+    Case { about, before: "", act, later: None }
 }
 
 impl Case {
+    /// Something comes before it.
+    const fn after(self, before: &'static str) -> Self {
+        Self { before, ..self }
+    }
+
     /// A later call changes the same, so an undo is refused.
-    const fn changed_by(self, later: Call) -> Self {
+    const fn changed_by(self, later: &'static str) -> Self {
         Self { later: Some((later, "has changed since: see entry")), ..self }
     }
 
     /// A later call undoes it by itself.
-    const fn undone_by(self, later: Call) -> Self {
+    const fn undone_by(self, later: &'static str) -> Self {
         Self { later: Some((later, "already been undone: see entry")), ..self }
     }
 
     /// The name of the action.
     fn action(&self) -> &'static str {
-        match self.act.0 {
+        match self.act.split(['?', ' ']).next().unwrap() {
             "/api/moderate/rule" => "rule",
             "/api/moderate/unrule" => "unrule",
             "/api/moderate/bans" => "bar",
             "/api/moderate/unban" => "unbar",
             "/api/moderate/reasons" => "set_reasons",
             "/api/admin/announcement" => "announce",
-            _ => self.act.1[0].1,
+            action => action,
         }
     }
 }
 
-const MODERATE: &str = "/api/moderate";
-const BOB: (&str, &str) = ("id", "bob");
-const STORY: (&str, &str) = ("id", "1");
-
-macro_rules! on {
-    ($action:literal, $kind:literal, $id:expr $(, $more:expr)*) => {
-        (MODERATE, &[("action", $action), ("kind", $kind), $id, ("reason", "a reason") $(, $more)*])
-    };
-}
-
-const RULE: Call = (
-    "/api/moderate/rule",
-    &[("what", "domain"), ("pattern", "spam.example"), ("effect", "refuse"), ("reason", "It is spam.")],
-);
-const BAN_OF_DOMAIN: Call = (
-    "/api/moderate/bans",
-    &[("what", "domain"), ("value", "spam.example"), ("scope", "both"), ("reason", "spam"), ("hours", "9")],
-);
-const LIFT: Call = ("/api/moderate/unban", &[("ban_id", "1"), ("reason", "over")]);
-
-const STOP: Call = on!("stop_signups", "site", ("id", "signups"), ("hours", "5"));
-const RESUME: Call = on!("resume_signups", "site", ("id", "signups"));
-const HOLD_YOUNG: Call = on!("hold_young", "site", ("id", "young_posts"), ("hours", "5"), ("age", "24"));
-const UNHOLD_YOUNG: Call = on!("unhold_young", "site", ("id", "young_posts"));
-
-const UNRULE: Call = ("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "over")]);
-
-const ANNOUNCED: Call = ("/api/admin/announcement", &[("text", "The first"), ("hours", "9")]);
-
-/// An announcement with a text.
-macro_rules! announce {
-    ($text:literal) => {
-        ("/api/admin/announcement", &[("text", $text)])
-    };
-}
+const RULE: &str = "/api/moderate/rule?what=domain&pattern=spam.example&effect=refuse&reason=It is spam.";
+const UNRULE: &str = "/api/moderate/unrule?rule_id=1&reason=over";
+const BAN_OF_DOMAIN: &str =
+    "/api/moderate/bans?what=domain&value=spam.example&scope=both&reason=spam&hours=9";
+const LIFT: &str = "/api/moderate/unban?ban_id=1&reason=over";
+const STOP: &str = "stop_signups site signups hours=5";
+const RESUME: &str = "resume_signups site signups";
+const HOLD_YOUNG: &str = "hold_young site young_posts hours=5&age=24";
+const UNHOLD_YOUNG: &str = "unhold_young site young_posts";
+const ANNOUNCED: &str = "/api/admin/announcement?text=The first&hours=9";
 
 /// An action on a person that is lifted by another.
 macro_rules! restriction {
-    ($set:literal, $lift:literal, $field:literal) => {
+    ($set:literal, $lift:literal, $field:literal) => {{
+        const LONGER: &str = concat!($set, " user bob hours=7");
+        const SET: &str = concat!($set, " user bob hours=5");
         [
-            case(("user:3", &[$field]), &[], on!($set, "user", BOB, ("hours", "5"))).changed_by(on!(
-                $set,
-                "user",
-                BOB,
-                ("hours", "7")
-            )),
-            case(("user:3", &[]), &[on!($set, "user", BOB, ("hours", "5"))], on!($lift, "user", BOB))
-                .changed_by(on!($set, "user", BOB, ("hours", "7"))),
+            case(concat!("user:3 ", $field), SET).changed_by(LONGER),
+            case("user:3", concat!($lift, " user bob")).after(SET).changed_by(LONGER),
         ]
-    };
+    }};
 }
 
 fn cases() -> Vec<Case> {
-    const FIELDS: &[&str] = &["title", "url", "topics", "edited", "locked", "withheld", "del", "merged"];
-    let (story, flagged, waiting) = (("news:1", FIELDS), ("news:2", FIELDS), ("news:3", FIELDS));
-    let (flags, comment): ((_, &[&str]), (_, &[&str])) = (("user:3", &["flags"]), ("thread:1", &["1"]));
-    let mut cases: Vec<Case> = [
+    let restrictions = [
         restriction!("silence", "unsilence", "silenced"),
         restriction!("hold", "unhold", "held"),
         restriction!("ban", "unban", "banned"),
         restriction!("discount", "recount", "discounted"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    for (set, lift, before, field) in [
-        (STOP, RESUME, &[STOP], &["signups_stopped"]),
-        (HOLD_YOUNG, UNHOLD_YOUNG, &[HOLD_YOUNG], &["young_held"]),
-    ] {
-        let about: (_, &[&str]) = ("site", field);
-        cases.push(case(about, &[], set).changed_by(lift));
-        cases.push(case(about, before, lift).changed_by(set));
-    }
-    cases.extend([
-        case(flags, &[], on!("make_moderator", "user", BOB)).changed_by(on!("unmake_moderator", "user", BOB)),
-        case(flags, &[on!("make_moderator", "user", BOB)], on!("unmake_moderator", "user", BOB))
-            .changed_by(on!("make_moderator", "user", BOB)),
-        case(story, &[], on!("lock", "story", STORY)).undone_by(on!("unlock", "story", STORY)),
-        case(("news:1", &["title"]), &[on!("lock", "story", STORY)], on!("unlock", "story", STORY))
-            .changed_by(on!("lock", "story", STORY)),
-        case(story, &[], on!("edit", "story", STORY, ("title", "A better title"), ("topics", "")))
-            .changed_by(on!("edit", "story", STORY, ("title", "Another"), ("topics", ""))),
-        case(comment, &[], on!("edit", "comment", ("id", "1-1"), ("text", "kinder words"))).changed_by(on!(
-            "edit",
-            "comment",
-            ("id", "1-1"),
-            ("text", "other words")
-        )),
-        case(story, &[], on!("remove", "story", STORY)).undone_by(on!("restore", "story", STORY)),
-        case(("news:1", &["title", "del"]), &[on!("remove", "story", STORY)], on!("restore", "story", STORY))
-            .changed_by(on!("remove", "story", STORY)),
-        case(story, &[], on!("merge", "story", STORY, ("into", "2"))).undone_by(on!("split", "story", STORY)),
-        case(flagged, &[], on!("keep", "story", ("id", "2"))).changed_by(on!("remove", "story", ("id", "2"))),
-        case(("news:3", &["title"]), &[], on!("approve", "story", ("id", "3"))).changed_by(on!(
-            "remove",
-            "story",
-            ("id", "3")
-        )),
-        case(waiting, &[], on!("reject", "story", ("id", "3"))),
-        case(("user:3:notes", &[]), &[], on!("note", "user", BOB)),
-        case(("rules:all", &[]), &[], RULE).changed_by(UNRULE),
-        case(("rules:all", &[]), &[RULE], UNRULE),
-        case(("bans:origins", &[]), &[], BAN_OF_DOMAIN).changed_by(LIFT),
-        case(("bans:origins", &[]), &[BAN_OF_DOMAIN], LIFT),
-        case(("site", &[]), &[ANNOUNCED], on!("pin", "story", STORY, ("days", "3"))).changed_by(ANNOUNCED),
-        case(("site", &[]), &[on!("pin", "story", STORY)], on!("unpin", "story", STORY))
-            .changed_by(ANNOUNCED),
-        case(("site", &[]), &[ANNOUNCED], announce!("The second")).changed_by(announce!("The third")),
-        case(("site", &[]), &[], ("/api/moderate/reasons", &[("title", "Politics"), ("text", "Not here.")]))
-            .changed_by((
-                "/api/moderate/reasons",
-                &[("reason_id", "7"), ("title", "Politics"), ("text", "No.")],
-            )),
-        case(("site", &[]), &[], ("/api/moderate/reasons", &[("reason_id", "2"), ("remove", "1")])),
-    ]);
-    cases
+    ];
+    let others = [
+        case("site signups_stopped", STOP).changed_by(RESUME),
+        case("site signups_stopped", RESUME).after(STOP).changed_by(STOP),
+        case("site young_held", HOLD_YOUNG).changed_by(UNHOLD_YOUNG),
+        case("site young_held", UNHOLD_YOUNG).after(HOLD_YOUNG).changed_by(HOLD_YOUNG),
+        case("user:3 flags", "make_moderator user bob").changed_by("unmake_moderator user bob"),
+        case("user:3 flags", "unmake_moderator user bob")
+            .after("make_moderator user bob")
+            .changed_by("make_moderator user bob"),
+        case("news:1 STORY", "lock story 1").undone_by("unlock story 1"),
+        case("news:1 title", "unlock story 1").after("lock story 1").changed_by("lock story 1"),
+        case("news:1 STORY", "edit story 1 title=A better title&topics=")
+            .changed_by("edit story 1 title=Another&topics="),
+        case("thread:1 1", "edit comment 1-1 text=kinder words")
+            .changed_by("edit comment 1-1 text=other words"),
+        case("news:1 STORY", "remove story 1").undone_by("restore story 1"),
+        case("news:1 title del", "restore story 1").after("remove story 1").changed_by("remove story 1"),
+        case("news:1 STORY", "merge story 1 into=2").undone_by("split story 1"),
+        case("news:2 STORY", "keep story 2").changed_by("remove story 2"),
+        case("news:3 title", "approve story 3").changed_by("remove story 3"),
+        case("news:3 STORY", "reject story 3"),
+        case("user:3:notes", "note user bob"),
+        case("rules:all", RULE).changed_by(UNRULE),
+        case("rules:all", UNRULE).after(RULE),
+        case("bans:origins", BAN_OF_DOMAIN).changed_by(LIFT),
+        case("bans:origins", LIFT).after(BAN_OF_DOMAIN),
+        case("site", "pin story 1 days=3").after(ANNOUNCED).changed_by(ANNOUNCED),
+        case("site", "unpin story 1").after("pin story 1").changed_by(ANNOUNCED),
+        case("site", "/api/admin/announcement?text=The second")
+            .after(ANNOUNCED)
+            .changed_by("/api/admin/announcement?text=The third"),
+        case("site", "/api/moderate/reasons?title=Politics&text=Not here.")
+            .changed_by("/api/moderate/reasons?reason_id=7&title=Politics&text=No."),
+        case("site", "/api/moderate/reasons?reason_id=2&remove=1"),
+    ];
+    restrictions.into_iter().flatten().chain(others).collect()
 }
 
 /// A site where everything can be done: a story with a comment, one that readers have flagged, one that waits.
@@ -180,31 +133,32 @@ async fn site(engine: Engine) -> (Server, Client, Client) {
     bob.submit_link("A story", "http://example.com/1").await;
     bob.comment(1, "some words").await;
     bob.submit_text("A flagged one", "text").await;
-    let flag = [("kind", "story"), ("id", "2"), ("reason", "spam"), ("note", "")];
-    ok(carol.api_post("/api/flag", &flag).await);
-    let hold = [("action", "hold"), ("kind", "user"), ("id", "carol"), ("reason", "r")];
-    ok(alice.api_post(MODERATE, &hold).await);
+    ok(carol.call("/api/flag?kind=story&id=2&reason=spam&note=").await);
+    ok(alice.moderate("hold", ("user", "carol"), &[]).await);
     ok(carol.submit("A story that waits", "", "text").await);
     (server, alice, moderator)
 }
 
-async fn line_of(client: &Client, (path, fields): Call) -> u64 {
-    let answer = ok(client.api_post(path, fields).await);
-    server_line(&answer)
-}
-
-fn server_line(answer: &Value) -> u64 {
-    answer["moderation_id"].as_u64().unwrap_or_else(|| panic!("{answer}"))
+/// Does an action, and answers its line of the log.
+async fn line_of(client: &Client, act: &str) -> u64 {
+    let mut words = act.splitn(4, ' ');
+    let [action, kind, id, fields] = std::array::from_fn(|_| words.next().unwrap_or_default());
+    let call = format!("/api/moderate?action={action}&kind={kind}&id={id}&reason=a reason&{fields}");
+    let call = if act.starts_with('/') { act } else { &call };
+    ok(client.call(call).await)["moderation_id"].as_u64().unwrap()
 }
 
 /// The fields of a hash that a case compares.
-async fn state(server: &Server, (key, fields): (&str, &[&str])) -> Vec<(String, String)> {
+async fn state(server: &Server, about: &str) -> Vec<(String, String)> {
+    const STORY: &str = "title url topics edited locked withheld del merged";
+    let (key, fields) = about.split_once(' ').unwrap_or((about, ""));
+    let fields = if fields == "STORY" { STORY } else { fields };
     let volatile =
         ["apisecret", "auth", "replies", "inbox", "unread", "silenced", "held", "banned", "discounted"];
     let hash = server.hash(key).await.into_iter();
     let is_compared = |field: &str| match fields {
-        [] => !volatile.contains(&field) && !field.starts_with("credentials"),
-        fields => fields.contains(&field),
+        "" => !volatile.contains(&field) && !field.starts_with("credentials"),
+        fields => fields.split(' ').any(|compared| compared == field),
     };
     let is_compared = |(field, value): &(String, String)| !value.is_empty() && is_compared(field);
     let mut compared: Vec<_> = hash.filter(is_compared).collect();
@@ -233,8 +187,8 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
         for case in cases().into_iter().step_by(step) {
             let (action, Case { about, before, act, later }) = (case.action(), case);
             let (server, alice, moderator) = site(engine).await;
-            for call in before {
-                line_of(&alice, *call).await;
+            if !before.is_empty() {
+                line_of(&alice, before).await;
             }
             server.finish_jobs().await;
             let first = state(&server, about).await;
@@ -253,17 +207,18 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
 
             let Some((later, expected)) = later else { continue };
             let (server, alice, _) = site(engine).await;
-            for call in before {
-                line_of(&alice, *call).await;
+            if !before.is_empty() {
+                line_of(&alice, before).await;
             }
             let line = line_of(&alice, act).await;
             let other = line_of(&alice, later).await;
             server.finish_jobs().await;
-            let changed = state(&server, (about.0, &[])).await;
+            let key = about.split(' ').next().unwrap();
+            let changed = state(&server, key).await;
             assert!(!offers(&alice, line).await, "{action} {act:?}");
             let why = refused(alice.undo(line).await);
             assert!(why.contains(expected) && why.contains(&format!("entry {other} ")), "{action}: {why}");
-            assert_eq!(state(&server, (about.0, &[])).await, changed, "{action}");
+            assert_eq!(state(&server, key).await, changed, "{action}");
         }
     }
 }
@@ -300,16 +255,16 @@ async fn what_has_ended_is_not_offered(server: Server) {
     let alice = server.register("alice").await;
     server.member("mod").await;
     server.member("bob").await;
-    let silence: Call = on!("silence", "user", BOB, ("hours", "1"));
+    let silence = "silence user bob hours=1";
     let line = line_of(&alice, silence).await;
     server.advance(3_600);
     assert!(!offers(&alice, line).await);
-    assert!(refused(alice.undo(line).await).contains("already ended"));
+    refused_saying(alice.undo(line).await, "already ended");
     let again = line_of(&alice, silence).await;
     assert!(offers(&alice, again).await);
-    let lifted = line_of(&alice, on!("unsilence", "user", BOB)).await;
+    let lifted = line_of(&alice, "unsilence user bob").await;
     assert!(offers(&alice, lifted).await && !offers(&alice, again).await);
     server.advance(3_600);
     assert!(!offers(&alice, lifted).await);
-    assert!(refused(alice.undo(lifted).await).contains("would already have ended"));
+    refused_saying(alice.undo(lifted).await, "would already have ended");
 }

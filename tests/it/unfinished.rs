@@ -13,7 +13,7 @@ use tidings_keyspace::{Store, StoreOptions, Value};
 
 use crate::community::Community;
 use crate::original;
-use crate::program::{Program, serve_command, serve_existing_command};
+use crate::program::{Program, serve_command, serve_existing_command, succeed};
 use crate::redis_commands::RedisCommands;
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, dump, http_client};
@@ -90,14 +90,6 @@ fn was_killed(output: &Output) -> bool {
 
 fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
-}
-
-/// A command that must end well.
-#[track_caller]
-fn succeed(words: &[&str]) -> String {
-    let output = tidings(words, None);
-    assert!(output.status.success(), "{words:?}: {}", said(&output));
-    said(&output)
 }
 
 /// Runs something until it is not killed, then spreads twenty kills over its steps. `run` gets a number of its own,

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::background;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused_saying};
 use crate::html::Page;
 use crate::server::{Batch, Server, in_memory};
 
@@ -242,9 +242,7 @@ async fn comments_are_sorted_as_the_address_or_the_viewer_says(server: Server) {
             assert_eq!(order(client, "/news/1?sort=oldest").await, [1, 2, 3, 4]);
         }
     }
-    ok(bob
-        .api_post("/api/updateprofile", &[("sort_comments", "oldest"), ("about", ""), ("email", "")])
-        .await);
+    ok(bob.call("/api/updateprofile?sort_comments=oldest&about=&email=").await);
     for _ in 0..2 {
         assert_eq!(order(&bob, "/news/1").await, [1, 2, 3, 4]);
         assert_eq!(order(&visitor, "/news/1").await, [3, 4, 1, 2]);
@@ -287,8 +285,10 @@ async fn links_keep_the_order_and_a_wrong_one_is_named(server: Server) {
             let text = Page::of(&answer).content().to_owned();
             assert!(text.contains("This link is damaged"), "{text}");
         }
-        let error = refused(bob.api_get(&format!("/api/getcomments/1?sort={wrong}")).await);
-        assert!(error.contains("score, newest or oldest"), "{error}");
+        refused_saying(
+            bob.api_get(&format!("/api/getcomments/1?sort={wrong}")).await,
+            "score, newest or oldest",
+        );
     }
 }
 

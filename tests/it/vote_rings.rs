@@ -1,8 +1,6 @@
 //! Vote rings, as an operator looks for them: the command on both engines, and the search that
 //! a moderator starts. The statistics have tests of their own in the domain.
 
-use std::process::{Command, Output, Stdio};
-
 use serde_json::{Value, json};
 use tidings_domain::accounts::users::User;
 use tidings_domain::report::{BackgroundCheck, VoteRingReport};
@@ -11,22 +9,12 @@ use tidings_keyspace::read;
 
 use crate::bench_dataset::Random;
 use crate::client::Client;
+use crate::program::{succeed, tidings};
 use crate::server::{Batch, Engine, Server, in_memory};
 
 /// Later than the clock of any machine that runs these tests: the command has no other clock.
 const BEGIN: u64 = 4_000_000_000;
 const RING: [u64; 4] = [31, 32, 33, 34];
-
-fn tidings(arguments: &[&str]) -> Output {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_tidings")).args(arguments).stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    output
-}
-
-fn printed(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
 
 /// Stores a story with the votes of some users, which the author's is one of.
 async fn store_story(server: &Server, id: u64, author: u64, voters: &[u64]) {
@@ -66,14 +54,14 @@ async fn the_command_names_the_ring_on_every_engine() {
     site_with_a_ring(&server).await;
     let redis = server.redis.as_ref().unwrap().url();
     // A first command brings the store to the present layout.
-    tidings(&["check", "votes", "--store", &redis]);
+    succeed(&["check", "votes", "--store", &redis]);
     let before = server.dump().await;
     let folder = tempfile::tempdir().unwrap();
     let file = format!("redb:{}", folder.path().join("copy.redb").display());
-    tidings(&["copy", &redis, &file]);
+    succeed(&["copy", &redis, &file]);
     for store in [&redis, &file] {
-        let output = tidings(&["check", "votes", "--json", "--store", store]);
-        let report: Value = serde_json::from_str(printed(&output)).unwrap();
+        let output = tidings(&["check", "votes", "--json", "--store", store]).good();
+        let report: Value = serde_json::from_str(&output).unwrap();
         let groups = report["groups"].as_array().unwrap();
         assert_eq!(groups.len(), 1, "{report}");
         let mut names = Vec::new();
@@ -91,8 +79,7 @@ async fn the_command_names_the_ring_on_every_engine() {
         assert_eq!(members, expected);
         assert_eq!(report.as_object().unwrap().len(), 1, "{report}");
 
-        let output = tidings(&["check", "votes", "--store", store]);
-        let text = printed(&output);
+        let text = tidings(&["check", "votes", "--store", store]).good();
         assert!(text.contains(&names.join(", ")) && text.contains("Look at the accounts"), "{text}");
     }
     assert_eq!(server.dump().await, before, "the check writes nothing");
@@ -102,13 +89,11 @@ async fn the_command_names_the_ring_on_every_engine() {
 async fn a_site_without_rings_is_told_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("redb:{}", folder.path().join("empty.redb").display());
-    tidings(&["user", "add", "alice", "--create", "--store", &file]);
-    let output = tidings(&["check", "votes", "--json", "--store", &file]);
-    assert_eq!(printed(&output), "{\"groups\":[]}\n");
-    assert!(
-        printed(&tidings(&["check", "votes", "--store", &file]))
-            .contains("No suspicious voting groups found.")
-    );
+    succeed(&["user", "add", "alice", "--create", "--store", &file]);
+    let report = tidings(&["check", "votes", "--json", "--store", &file]).good();
+    assert_eq!(report, "{\"groups\":[]}\n");
+    let text = tidings(&["check", "votes", "--store", &file]).good();
+    assert!(text.contains("No suspicious voting groups found."), "{text}");
 }
 
 /// A user as stored.

@@ -2,7 +2,7 @@
 
 use tidings_keyspace::Value;
 
-use crate::client::{ok, refused};
+use crate::client::{ok, refused, refused_saying};
 use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 
 const ALREADY: &str = "You have already voted on this.";
@@ -28,7 +28,7 @@ async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server:
     let id = alice.submit_text("One", "text").await;
     server.set_karma(&bob, 29).await;
     let before = server.dump().await;
-    assert!(refused(bob.vote(id, "down").await).contains("need 30 karma"));
+    refused_saying(bob.vote(id, "down").await, "need 30 karma");
     assert_eq!(server.dump().await, before);
     server.set_karma(&bob, 30).await;
     ok(bob.vote(id, "down").await);
@@ -43,10 +43,7 @@ async fn votes_need_karma(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     ok(bob.vote(one, "up").await);
-    assert!(
-        refused(bob.vote(two, "up").await)
-            .contains("no karma left to vote with. You earn 1 an hour by visiting.")
-    );
+    refused_saying(bob.vote(two, "up").await, "no karma left to vote with. You earn 1 an hour by visiting.");
     assert_eq!(server.karma(&bob).await, 0);
 }
 

@@ -190,20 +190,11 @@ async fn no_text_of_a_page_is_forgotten() {
     let written = written_words();
     let mut forgotten = BTreeSet::new();
     for (viewer, page) in Showcase::pages().into_iter().filter(|(_, page)| page != CHANGES) {
-        let answer = match viewer {
-            Viewer::Anonymous => showcase.server.visitor().get(&page).await,
-            Viewer::Member => showcase.member.get(&page).await,
-            Viewer::Administrator => showcase.administrator.get(&page).await,
-        };
+        let answer = showcase.client(viewer).get(&page).await;
         let answer = String::from_utf8_lossy(&answer.body).into_owned();
         forgotten.extend(forgotten_texts(&answer, &written).map(|text| format!("{page}: {text}")));
     }
-    assert!(
-        forgotten.is_empty(),
-        "{} texts:\n{}",
-        forgotten.len(),
-        forgotten.iter().cloned().collect::<Vec<_>>().join("\n")
-    );
+    assert!(forgotten.is_empty(), "{} texts: {forgotten:#?}", forgotten.len());
 }
 
 /// Addresses that end sessions, or answer programs.
@@ -230,12 +221,7 @@ async fn no_text_of_a_refused_form_is_forgotten() {
             }
         }
     }
-    assert!(
-        forgotten.is_empty(),
-        "{} texts:\n{}",
-        forgotten.len(),
-        forgotten.iter().cloned().collect::<Vec<_>>().join("\n")
-    );
+    assert!(forgotten.is_empty(), "{} texts: {forgotten:#?}", forgotten.len());
 }
 
 /// From the start of the clock, a Friday at 8:00, to the next digest.
@@ -262,18 +248,12 @@ async fn no_text_of_a_mail_is_forgotten() {
     let (alice, bob) = (server.register("alice").await, server.member("bob").await);
     ok(alice.update_profile("", "alice@example.org", "").await);
     let mut mails = vec![relay.next_message().await];
-    let address = [("username", "alice"), ("email", "alice@example.org")];
-    ok(server.visitor().api_post("/api/reset-password", &address).await);
+    ok(server.visitor().call("/api/reset-password?username=alice&email=alice@example.org").await);
     mails.push(relay.next_message().await);
     server.set_field("user:1", "confirmed_email", "alice@example.org").await;
-    let wanted = [
-        ("about", ""),
-        ("email", "alice@example.org"),
-        ("password", ""),
-        ("mail_replies", "1"),
-        ("digest", "daily"),
-    ];
-    ok(alice.api_post("/api/updateprofile", &wanted).await);
+    ok(alice
+        .call("/api/updateprofile?about=&email=alice@example.org&password=&mail_replies=1&digest=daily")
+        .await);
     server.set_karma(&bob, 100).await;
     let news = alice.submit_text("zz", "zz").await;
     bob.comment(news, "zz").await;
@@ -300,13 +280,9 @@ async fn check_fit(language: &str) {
     let Speaking { showcase, .. } = &Speaking::start(language).await;
     let browser = showcase.open(Viewer::Anonymous).await;
     let mut wrong = Vec::new();
-    for (viewer, client) in [
-        (Viewer::Anonymous, None),
-        (Viewer::Member, Some(&showcase.member)),
-        (Viewer::Administrator, Some(&showcase.administrator)),
-    ] {
-        if let Some(client) = client {
-            browser.log_in_as(client).await;
+    for viewer in [Viewer::Anonymous, Viewer::Member, Viewer::Administrator] {
+        if viewer != Viewer::Anonymous {
+            browser.log_in_as(&showcase.client(viewer)).await;
         }
         for (_, page) in Showcase::pages().iter().filter(|(who, _)| *who == viewer) {
             browser.go(page).await;

@@ -32,7 +32,6 @@ pub mod account;
 pub mod actor;
 pub(crate) mod admission;
 pub mod applications;
-pub(crate) mod avoidance;
 pub mod confirmation;
 pub mod first_administrator;
 pub mod harden;

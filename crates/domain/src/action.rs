@@ -9,7 +9,7 @@
 use crate::process_state::process_state;
 use crate::repeats::{self, KeptAnswer, NamedRequest};
 use crate::site::apply_in;
-use crate::{Applied, Error, Refusal, Site};
+use crate::{Applied, Error, Refusal, Result, Site};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
@@ -25,7 +25,7 @@ const LOCKS: usize = 64;
 const PERMITS: u32 = 1 << 16;
 
 /// A line of the moderation log on its way into a batch, from an action of a lower wing.
-pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
 /// The decision of one attempt of an action.
 #[must_use]
@@ -52,7 +52,7 @@ pub(crate) struct Commit<T> {
 /// action lost a race.
 enum Rejection<T> {
     /// The action is over, with this answer or error.
-    Answer(Result<T, Error>),
+    Answer(Result<T>),
     /// The drawn id is in use because the counter is behind. The next attempt draws
     /// another id.
     IdInUse { counter: &'static str, id: String },
@@ -66,7 +66,7 @@ impl<T> Decision<T> {
 
     /// If `check` fails, the action ends with `answer` and nothing is written. `None`
     /// adds nothing.
-    pub(crate) fn if_rejected_by(self, check: impl Into<Option<CheckId>>, answer: Result<T, Error>) -> Self {
+    pub(crate) fn if_rejected_by(self, check: impl Into<Option<CheckId>>, answer: Result<T>) -> Self {
         self.with_rejection(check.into(), Rejection::Answer(answer))
     }
 
@@ -86,11 +86,7 @@ impl<T> Decision<T> {
     ///
     /// # Errors
     /// The refusal.
-    pub(crate) fn done_already(
-        request: Option<&NamedRequest>,
-        answer: T,
-        refusal: Refusal,
-    ) -> Result<Self, Error> {
+    pub(crate) fn done_already(request: Option<&NamedRequest>, answer: T, refusal: Refusal) -> Result<Self> {
         match request.filter(|request| request.sets_state()) {
             Some(request) => Ok(Self::confirm(Some(request), answer)),
             None => Err(refusal.into()),
@@ -102,11 +98,7 @@ impl<T> Decision<T> {
     ///
     /// # Errors
     /// As [`repeats::note`](crate::repeats::note).
-    pub(crate) fn once<A: KeptAnswer>(
-        self,
-        request: Option<&NamedRequest>,
-        answer: &A,
-    ) -> Result<Self, Error> {
+    pub(crate) fn once<A: KeptAnswer>(self, request: Option<&NamedRequest>, answer: &A) -> Result<Self> {
         let mut commit = match self {
             Self::Commit(commit) => commit,
             Self::Done(answer) | Self::Confirm(answer) => {
@@ -152,9 +144,9 @@ impl Site {
     ///
     /// # Errors
     /// Those of the attempt, [`Error::Busy`] after 24 conflicts, or the store's.
-    pub(crate) async fn act<T, A>(&self, home: &str, attempt: impl Fn() -> A) -> Result<T, Error>
+    pub(crate) async fn act<T, A>(&self, home: &str, attempt: impl Fn() -> A) -> Result<T>
     where
-        A: Future<Output = Result<Decision<T>, Error>>,
+        A: Future<Output = Result<Decision<T>>>,
     {
         let (answer, _) = self.act_counting(home, attempt).await?;
         Ok(answer)
@@ -168,9 +160,9 @@ impl Site {
         &self,
         home: &str,
         attempt: impl Fn() -> A,
-    ) -> Result<(T, Committed), Error>
+    ) -> Result<(T, Committed)>
     where
-        A: Future<Output = Result<Decision<T>, Error>>,
+        A: Future<Output = Result<Decision<T>>>,
     {
         let attempts = Attempts { turns: Some((self.of::<Turns>(), home)), turn: None, left: ATTEMPTS };
         attempts.run(&self.store, attempt).await
@@ -181,13 +173,9 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::act`], but [`Error::Busy`] after `attempts` conflicts.
-    pub(crate) async fn act_without_turns<T, A>(
-        &self,
-        attempts: usize,
-        attempt: impl Fn() -> A,
-    ) -> Result<T, Error>
+    pub(crate) async fn act_without_turns<T, A>(&self, attempts: usize, attempt: impl Fn() -> A) -> Result<T>
     where
-        A: Future<Output = Result<Decision<T>, Error>>,
+        A: Future<Output = Result<Decision<T>>>,
     {
         act_on(&self.store, attempts, attempt).await
     }
@@ -198,9 +186,9 @@ impl Site {
 ///
 /// # Errors
 /// As [`Site::act_without_turns`].
-pub(crate) async fn act_on<T, A>(store: &Store, attempts: usize, attempt: impl Fn() -> A) -> Result<T, Error>
+pub(crate) async fn act_on<T, A>(store: &Store, attempts: usize, attempt: impl Fn() -> A) -> Result<T>
 where
-    A: Future<Output = Result<Decision<T>, Error>>,
+    A: Future<Output = Result<Decision<T>>>,
 {
     let attempts = Attempts { turns: None, turn: None, left: attempts };
     let (answer, _) = attempts.run(store, attempt).await?;
@@ -216,9 +204,9 @@ struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    async fn run<T, A>(mut self, store: &Store, attempt: impl Fn() -> A) -> Result<(T, Committed), Error>
+    async fn run<T, A>(mut self, store: &Store, attempt: impl Fn() -> A) -> Result<(T, Committed)>
     where
-        A: Future<Output = Result<Decision<T>, Error>>,
+        A: Future<Output = Result<Decision<T>>>,
     {
         let mut has_lost = false;
         while self.left > 0 {
@@ -301,14 +289,8 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use std::cell::Cell;
     use tidings_keyspace::read;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     /// A batch whose only check always fails.
     fn rejected_batch() -> (Batch, CheckId) {
@@ -319,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_action_that_always_loses_gives_up_as_busy() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let made = Cell::new(0);
         let acted = site.act("home", || async {
             made.set(made.get() + 1);
@@ -339,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_check_with_its_own_answer_ends_the_action() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let refused = site.act("home", || async {
             let (batch, check) = rejected_batch();
             Ok(Decision::commit(batch, 1).if_rejected_by(check, Err(Refusal::SessionEnded.into())))
@@ -354,7 +336,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_in_use_is_drawn_again() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let last_id = Cell::new(0);
         let drawn = site.act("home", || async {
             let id = last_id.get() + 1;
@@ -371,7 +353,7 @@ mod tests {
 
     #[tokio::test]
     async fn actions_that_race_for_a_key_all_succeed() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let increment = async |home: usize| {
             let home = home.to_string();
             let acted = site.act_counting(&home, || async {
@@ -397,7 +379,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_action_with_nothing_to_write_writes_nothing() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let (answer, committed) =
             site.act_counting("home", || async { Ok(Decision::Done(7)) }).await.unwrap();
         assert_eq!((answer, committed), (7, Committed::default()));

@@ -6,9 +6,9 @@
 use crate::counts::{self, CountedAction};
 use crate::process_state::process_state;
 use crate::values::{Hour, MAX_UNKEPT_HOURS, Timestamp};
+use parking_lot::Mutex;
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use strum::{EnumCount, IntoEnumIterator};
 
 /// How often each action has happened on this server since it started.
@@ -50,7 +50,7 @@ impl ActionCounters {
 
     /// The figures since the last call.
     fn take(&self) -> Figures {
-        let mut taken = lock(&self.taken);
+        let mut taken = self.taken.lock();
         let since = |total: &AtomicU64, taken: &mut u64| {
             let total = total.load(Ordering::Relaxed);
             total.saturating_sub(std::mem::replace(taken, total))
@@ -154,7 +154,7 @@ impl Unkept {
     /// Adds the figures of an hour. When the store has been away for too many hours, the
     /// oldest are forgotten.
     pub(crate) fn put(&self, hour: Hour, figures: &Figures) {
-        let mut unkept = lock(&self.0);
+        let mut unkept = self.0.lock();
         match unkept.iter_mut().find(|(known, _)| *known == hour) {
             Some((_, known)) => known.add(figures),
             None => unkept.push((hour, figures.clone())),
@@ -166,17 +166,13 @@ impl Unkept {
 
     /// Takes everything.
     pub(crate) fn take(&self) -> Vec<(Hour, Figures)> {
-        std::mem::take(&mut *lock(&self.0))
+        std::mem::take(&mut *self.0.lock())
     }
 
     /// Everything, without taking it.
     pub(crate) fn all(&self) -> Vec<(Hour, Figures)> {
-        lock(&self.0).clone()
+        self.0.lock().clone()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

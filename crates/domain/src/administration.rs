@@ -13,14 +13,9 @@ use crate::identity::{Identity, LINKS, LOGO, stored_picture};
 use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
 use crate::values::{Action, Logo, SitePart, SiteReaders, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
+use crate::{Decision, Result, Site, fields, identity, keys};
 use tidings_keyspace::{Batch, read};
 use tidings_language::t;
-
-/// Refuses everyone who is not an administrator.
-fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
-    viewer.require_admin()
-}
 
 /// Adds to the batch of a change the line of the moderation log that says what was done.
 pub type LogSiteChange =
@@ -31,14 +26,14 @@ pub type LogSiteChange =
 /// may read the site now, which the moderation log says.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
 pub async fn change_identity(
     site: &Site,
     now: Timestamp,
     viewer: &User,
     (changed, log): (&Identity, LogSiteChange),
-) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+) -> Result<()> {
+    viewer.require_admin()?;
     let links = (!changed.links.is_empty()).then(|| stored_links(&changed.links));
     let editable = SITE_SETTINGS.iter().filter(|setting| given_by(&site.rules, setting.field).is_none());
     let texts = editable.map(|SiteSetting { field, setting, .. }| {
@@ -77,9 +72,9 @@ pub async fn change_identity(
 /// Replaces the logo; `None` removes it. Rounds: 1.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+/// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
+pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Result<()> {
+    viewer.require_admin()?;
     let mut batch = Batch::new();
     match logo {
         Some(logo) => {
@@ -109,7 +104,7 @@ pub struct FirstSteps {
 }
 
 /// Reads the first steps that the site has taken so far. Rounds: 1.
-pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
+pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps> {
     let [news, users] = [keys::NEWS_COUNT, keys::USERS_COUNT].map(fields::counter);
     let (news, topics, users) = visit.fetch((news, read::sorted_count(keys::TOPICS), users)).await?;
     Ok(FirstSteps { has_stories: news > 0, has_topics: topics > 0, has_members: users > 1 })
@@ -118,11 +113,11 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
     use crate::values::site_settings::{ACCENT, SiteTexts};
     use crate::values::{FooterLink, Rules};
+    use crate::{Error, Refusal};
     use std::sync::Arc;
-    use tidings_keyspace::{Hash, Store};
+    use tidings_keyspace::Hash;
 
     fn user(flags: &str) -> User {
         let fields =
@@ -133,8 +128,7 @@ mod tests {
     }
 
     async fn site() -> Arc<Site> {
-        let store = Store::in_memory().await.unwrap();
-        Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()))
+        Arc::new(Site::in_memory().await)
     }
 
     async fn seen(site: &Arc<Site>) -> Identity {

@@ -6,8 +6,8 @@
 
 use crate::values::{LOGIN_LINES_PER_MINUTE, UserId};
 use crate::{Site, keys};
+use parking_lot::Mutex;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_keyspace::read;
 
@@ -45,7 +45,7 @@ impl LineLimit {
 
     /// Whether a line may be written now. If so, how many were left out since the last one.
     pub fn admit(&self, now: Instant) -> Option<u64> {
-        let mut current = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.minute.lock();
         let left_out = current.as_ref().map_or(0, |minute| minute.left_out);
         let is_over =
             |minute: &LineMinute| now.saturating_duration_since(minute.began) >= Duration::from_secs(60);

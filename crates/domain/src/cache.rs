@@ -11,6 +11,7 @@
 
 use crate::process_state::{MAX_KINDS, Slot};
 use crate::values::Timestamp;
+use parking_lot::Mutex;
 use quick_cache::{Equivalent, OptionsBuilder, Weighter};
 use std::any::Any;
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tidings_keyspace::{ReadSet, Reads, Store, Tracked};
 use tokio::sync::watch;
 
@@ -270,7 +271,7 @@ impl<K: CacheKind> Cache<K> {
 
     /// The same for a value that [`Cache::get`] has just missed.
     pub fn claim(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
-        let mut flights = self.lock_flights();
+        let mut flights = self.flights.lock();
         if let Some(receiver) = flights.get(key) {
             // Without the writes of other servers, the caller could not tell whether the
             // value that arrives is valid.
@@ -346,10 +347,6 @@ impl<K: CacheKind> Cache<K> {
     pub fn clear(&self) {
         self.entries.clear();
     }
-
-    fn lock_flights(&self) -> MutexGuard<'_, HashMap<K::Key, ValueReceiver<K::Value>>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The right to make a missing value while others wait for it. When it is dropped
@@ -376,7 +373,7 @@ impl<K: CacheKind> Flight<'_, K> {
 
     fn complete(&mut self, value: Option<&Shared<K::Value>>) {
         if let Some(sender) = self.sender.take() {
-            self.cache.lock_flights().remove(&self.key);
+            self.cache.flights.lock().remove(&self.key);
             if let Some(value) = value {
                 sender.send_replace(Some(Shared { entry: value.entry.clone(), is_cached: true }));
             }
@@ -512,9 +509,7 @@ mod tests {
     }
 
     async fn write(store: &Store, key: &str, value: &str) {
-        let mut batch = Batch::new();
-        batch.set(key, value);
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.set(key, value))).await.unwrap();
     }
 
     fn key(name: &str) -> String {

@@ -10,12 +10,11 @@
 //! know about the feed. Votes, counts and ranks are not in it.
 
 use crate::values::secrets::random_token;
-use crate::values::text_forms::read_text;
+use crate::values::text_forms::{read_text, shown};
 use crate::values::{CommentAddress, Hostname, NewsId, NotAnId, TweetId, UserId, WITHHELD};
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
-use std::fmt;
 use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
 
 /// Something that can be found. Written `news:<news id>`, `comment:<news id>:<comment id>`, `tweet:<tweet id>`,
@@ -34,17 +33,13 @@ pub enum Findable {
     Site(Hostname),
 }
 
-impl fmt::Display for Findable {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Story(id) => formatter.write_str(&keys::news(*id)),
-            Self::Comment(CommentAddress { news, comment }) => write!(formatter, "comment:{news}:{comment}"),
-            Self::Tweet(id) => formatter.write_str(&keys::tweet(*id)),
-            Self::Person(id) => formatter.write_str(&keys::user(*id)),
-            Self::Site(host) => write!(formatter, "site:{host}"),
-        }
-    }
-}
+shown!(Findable: |found| match found {
+    Findable::Story(id) => keys::news(*id),
+    Findable::Comment(CommentAddress { news, comment }) => format!("comment:{news}:{comment}"),
+    Findable::Tweet(id) => keys::tweet(*id),
+    Findable::Person(id) => keys::user(*id),
+    Findable::Site(host) => format!("site:{host}"),
+});
 
 read_text!(Findable or NotAnId: |member| {
     let (kind, id) = member.split_once(':')?;
@@ -164,7 +159,7 @@ pub fn last() -> impl Fetch<Value = FeedPlace> {
 
 /// The number of the store, which tells an index whether it is of this one. The first server that asks draws it.
 /// Backups have none, so a restored store gets another. Rounds: 2.
-pub async fn store_number(site: &Site) -> Result<String, Error> {
+pub async fn store_number(site: &Site) -> Result<String> {
     site.act_without_turns(2, || async {
         if let Some(number) = site.store.fetch(read::string(keys::STORE_NUMBER)).await? {
             return Ok(Decision::Done(number));

@@ -4,11 +4,12 @@
 pub(crate) mod erasing;
 pub(crate) mod store_rules;
 
+use crate::accounts::people::holder;
 use crate::accounts::reader::Perspective;
 use crate::accounts::seen::{ProfileTexts, ShownIn};
 use crate::accounts::users::User;
 use crate::articles::stories::StoredStory;
-use crate::comments::comment::{self, Comment, StoredComment};
+use crate::comments::comment::{Comment, StoredComment};
 use crate::error::NothingToDo;
 use crate::jobs::Job;
 use crate::news::item::News;
@@ -18,11 +19,11 @@ use crate::submissions::read_announcement;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::{Tweet, TweetDraft};
 use crate::values::{
-    Closed, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing, Timestamp,
-    UserId, Withheld,
+    Closed, CommentAddress, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing,
+    Timestamp, UserId, Withheld,
 };
-use crate::{Error, Refusal, Site, fields, keys};
-use tidings_keyspace::{Batch, Hash, read};
+use crate::{Error, Refusal, Result, Site, keys};
+use tidings_keyspace::{Batch, Boxed, Fetch, Hash, read};
 use tidings_language::t;
 
 /// The characters of a text that a message to its author repeats.
@@ -41,40 +42,42 @@ pub(crate) enum Contribution {
 }
 
 impl Contribution {
+    /// A post, also a deleted one, or the refusal for a missing item; [`Refusal::CannotBeFlagged`] for other things.
+    pub(crate) fn of_post(thing: &Thing) -> Boxed<'static, Result<Self, Refusal>> {
+        match thing {
+            Thing::Story(id) => {
+                let story =
+                    |story: Option<StoredStory>| Ok(Self::Story(story.ok_or(Refusal::NoSuchNews)?.into()));
+                StoredStory::by_id(*id).map(story).boxed()
+            }
+            Thing::Comment(address) => {
+                StoredComment::at(*address).map(|stored| Ok(Self::Comment(stored?.into()))).boxed()
+            }
+            Thing::Tweet(id) => {
+                let tweet = |tweet: Option<_>| Ok(Self::Tweet(Box::new(tweet.ok_or(Refusal::NoSuchTweet)?)));
+                tweets::by_id(*id).map(tweet).boxed()
+            }
+            _ => read::known(Err(Refusal::CannotBeFlagged(thing.clone()))).boxed(),
+        }
+    }
+
     /// Reads it. Rounds: 1; 2 for a person.
     ///
     /// # Errors
     /// The refusal for a missing or deleted item; [`Refusal::CannotBeFlagged`] for other
     /// kinds; or the store's.
-    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
-        match thing {
-            Thing::Story(id) => {
-                let story = site.store.fetch(StoredStory::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
-                if story.deleted {
-                    Err(Refusal::Closed(PostKind::Story, Closed::Deleted).into())
-                } else {
-                    Ok(Self::Story(Box::new(story)))
-                }
-            }
-            Thing::Comment(address) => {
-                let stored = comment::read_stored(site, *address).await?;
-                if stored.comment.deleted {
-                    return Err(Refusal::Closed(PostKind::Comment, Closed::Deleted).into());
-                }
-                Ok(Self::Comment(Box::new(stored)))
-            }
-            Thing::Tweet(id) => {
-                let tweet = site.store.fetch(tweets::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
-                Ok(Self::Tweet(Box::new(tweet)))
-            }
-            Thing::User(name) => Ok(Self::Profile(Box::new(read_person(site, name).await?))),
-            Thing::Application(_)
-            | Thing::Appeal(_)
-            | Thing::Message(_)
-            | Thing::Rule(_)
-            | Thing::Origin(_)
-            | Thing::Site(_) => Err(Refusal::CannotBeFlagged(thing.clone()).into()),
+    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self> {
+        if let Thing::User(name) = thing {
+            return Ok(Self::Profile(Box::new(person_named(site, name).await?.0)));
         }
+        let found = site.store.fetch(Self::of_post(thing)).await??;
+        let PostState { kind, deleted, .. } = found.state();
+        if deleted { Err(Refusal::Closed(kind, Closed::Deleted).into()) } else { Ok(found) }
+    }
+
+    /// Reads it; `None` where [`Contribution::read`] refuses.
+    pub(crate) async fn find(site: &Site, thing: &Thing) -> Result<Option<Self>> {
+        unless_refused(Self::read(site, thing).await)
     }
 
     /// Refuses what readers do not see.
@@ -125,35 +128,49 @@ impl Contribution {
         (site, now): (&Site, Moment),
         batch: &mut Batch,
         (line, state): (ModerationId, Withheld),
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         match self {
-            Self::Story(story) => {
-                if story.state().is_open()
-                    && let Some(tweet) = read_announcement(site, story).await?
-                    && tweet.state().is_listed()
+            Self::Profile(user) => return Err(cannot_be_flagged(user).into()),
+            Self::Story(story) if story.state().is_open() => {
+                if let Some(tweet) = read_announcement(site, story).await?.filter(|it| it.state().is_listed())
                 {
                     let reason = state.reason().unwrap_or(t!("its story was merged into another"));
                     let mut removed = Tweet::clone(&tweet);
                     removed.remove(line, Withheld::Removed(reason.into()));
                     tweets::change(batch, &tweet, &removed);
                 }
-                let mut news = News::clone(story);
-                news.remove(line, state);
-                story.change(batch, site, now.timestamp(), news);
+            }
+            Self::Story(_) | Self::Comment(_) | Self::Tweet(_) => {}
+        }
+        self.change(batch, (site, now.timestamp()), |post| post.remove(line, state));
+        Ok(())
+    }
+
+    /// Adds to a batch that a post has another state. The batch fails if it has changed meanwhile.
+    fn change(
+        &self,
+        batch: &mut Batch,
+        (site, now): (&Site, Timestamp),
+        change: impl FnOnce(&mut dyn Moderated),
+    ) {
+        match self {
+            Self::Story(story) => {
+                let mut after = News::clone(story);
+                change(&mut after);
+                story.change(batch, site, now, after);
             }
             Self::Comment(stored) => {
-                let mut comment = Comment::clone(&stored.comment);
-                comment.remove(line, state);
-                records::change(batch, &stored.comment, &comment);
+                let mut after = Comment::clone(&stored.comment);
+                change(&mut after);
+                records::change(batch, &stored.comment, &after);
             }
             Self::Tweet(tweet) => {
-                let mut removed = Tweet::clone(tweet);
-                removed.remove(line, state);
-                tweets::change(batch, tweet, &removed);
+                let mut after = Tweet::clone(tweet);
+                change(&mut after);
+                tweets::change(batch, tweet, &after);
             }
-            Self::Profile(user) => return Err(cannot_be_flagged(user).into()),
+            Self::Profile(_) => {}
         }
-        Ok(())
     }
 
     /// The decision that removed it.
@@ -184,7 +201,7 @@ impl Contribution {
         &self,
         (site, now): (&Site, Moment),
         batch: &mut Batch,
-    ) -> Result<Option<Job>, Error> {
+    ) -> Result<Option<Job>> {
         let tweet = match self {
             Self::Story(story) => {
                 let mut news = News::clone(story);
@@ -195,10 +212,8 @@ impl Contribution {
                 let tweet = if returns { read_announcement(site, story).await? } else { None };
                 tweet.filter(|tweet| tweet.removed.as_ref().map(|removed| removed.line) == line)
             }
-            Self::Comment(stored) => {
-                let mut comment = Comment::clone(&stored.comment);
-                comment.put_back();
-                records::change(batch, &stored.comment, &comment);
+            Self::Comment(_) => {
+                self.change(batch, (site, now.timestamp()), |comment| comment.put_back());
                 None
             }
             Self::Tweet(tweet) => Some(AsRead::clone(tweet)),
@@ -220,6 +235,12 @@ impl Contribution {
             Err(Error::Refused(_)) if matches!(self, Self::Story(_)) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The comment that it replies to, if it is one that does.
+    pub(crate) fn answered(&self) -> Option<CommentAddress> {
+        let Self::Comment(stored) = self else { return None };
+        stored.comment.parent_id.map(|comment| CommentAddress { comment, ..stored.comment.address() })
     }
 
     /// Its author.
@@ -258,8 +279,7 @@ impl Contribution {
             Self::Story(news) => format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url)),
             Self::Comment(stored) => stored.comment.body.clone(),
             Self::Tweet(tweet) => tweet.text.clone(),
-            Self::Profile(user) if user.fullname.is_empty() => user.about.clone(),
-            Self::Profile(user) => format!("{}\n\n{}", user.fullname, user.about),
+            Self::Profile(user) => text_of_profile(user),
         };
         shortened(text)
     }
@@ -268,37 +288,36 @@ impl Contribution {
     /// meanwhile.
     pub(crate) fn withhold(&self, batch: &mut Batch, site: &Site, now: Timestamp, state: Option<Withheld>) {
         match self {
-            Self::Story(story) => {
-                let mut news = News::clone(story);
-                news.withhold(state);
-                story.change(batch, site, now, news);
-            }
-            Self::Comment(stored) => {
-                let mut comment = Comment::clone(&stored.comment);
-                comment.withhold(state);
-                records::change(batch, &stored.comment, &comment);
-            }
-            Self::Tweet(tweet) => {
-                let mut after = Tweet::clone(tweet);
-                after.withhold(state);
-                tweets::change(batch, tweet, &after);
-            }
             Self::Profile(user) => user.write_state(batch, state.as_ref()),
+            _ => self.change(batch, (site, now), |post| _ = post.withhold(state)),
         }
     }
 }
 
-/// The person with a name. Rounds: 2.
-async fn read_person(site: &Site, name: &str) -> Result<User, Error> {
-    let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
-    let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
-    let hash: Hash = site.store.fetch(read::hash(keys::user(id.ok_or(Refusal::NoSuchUser)?))).await?;
-    Ok(User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?)
+/// The person with a name, and all that is stored of them. Rounds: 2.
+pub(crate) async fn person_named(site: &Site, name: &str) -> Result<(User, Hash)> {
+    let id = site.store.fetch(holder(name)).await?.ok_or(Refusal::NoSuchUser)?;
+    let hash = site.store.fetch(read::hash(keys::user(id))).await?;
+    Ok((User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?, hash))
+}
+
+/// The text of a person about themselves, with the full name.
+pub(crate) fn text_of_profile(User { fullname, about, .. }: &User) -> String {
+    if fullname.is_empty() { about.clone() } else { format!("{fullname}\n\n{about}") }
 }
 
 /// That a profile takes part in nothing that is for posts alone.
 fn cannot_be_flagged(person: &User) -> Refusal {
     Refusal::CannotBeFlagged(Thing::User(person.username.as_str().into()))
+}
+
+/// The value that was read; `None` if the domain refuses it.
+pub(crate) fn unless_refused<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The beginning of a text, in one line.
@@ -331,17 +350,8 @@ pub(crate) fn shortened(text: String) -> String {
 }
 
 /// The author of a post; `None` if there is no such post. Rounds: 1.
-pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
-    let key = match thing {
-        Thing::Story(id) => keys::news(*id),
-        Thing::Tweet(id) => keys::tweet(*id),
-        Thing::Comment(address) => {
-            return Ok(site.store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id));
-        }
-        _ => return Ok(None),
-    };
-    let author = site.store.fetch(read::field(&key, "user_id")).await?;
-    Ok(fields::read(author.as_deref(), || key, "user_id"))
+pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>> {
+    Ok(site.store.fetch(Contribution::of_post(thing)).await?.ok().map(|post| post.author()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use crate::values::RatedAction;
 use crate::values::text_forms::named;
-use crate::{Error, Refusal};
+use crate::{Error, Refusal, Result};
 use metrics::Counter;
 use std::sync::OnceLock;
 use strum::{EnumCount, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
@@ -77,7 +77,7 @@ pub(crate) fn count(action: CountedAction) {
 }
 
 /// Counts a login.
-pub(crate) fn count_login<T>(ended: &Result<T, Error>, needs_second_step: impl Fn(&T) -> bool) {
+pub(crate) fn count_login<T>(ended: &Result<T>, needs_second_step: impl Fn(&T) -> bool) {
     let result = match ended {
         Ok(entered) if needs_second_step(entered) => LoginResult::SecondStep,
         Ok(_) => LoginResult::Ok,

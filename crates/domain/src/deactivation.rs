@@ -17,7 +17,7 @@ use crate::jobs::{self, Job, Jobs};
 use crate::timelines::versions;
 use crate::values::secrets::random_token;
 use crate::values::{Digest, Moment};
-use crate::{Decision, Error, Site, keys};
+use crate::{Decision, Result, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 
@@ -49,7 +49,7 @@ pub async fn deactivate(
     owner: Owner<'_>,
     password: &str,
     writings: Writings,
-) -> Result<(), Error> {
+) -> Result<()> {
     let user = owner.user;
     let stored = sessions::confirm_password((site, now.timestamp()), owner, password).await?;
     let (key, job, salt) = (keys::user(user.id), leave::job(user.id), random_token()?);
@@ -65,19 +65,9 @@ pub async fn deactivate(
         sessions.end(&mut batch, None);
         single_sign_on::forget(&mut batch, user);
         batch.delete(keys::user_networks(user.id));
-        let emptied = [
-            "password",
-            "auth",
-            "apisecret",
-            "about",
-            "email",
-            "fullname",
-            "flags",
-            INBOX_FEED,
-            MAIL_SECRET,
-            READING_KEY,
-        ];
-        batch.set_fields(&key, emptied.map(|field| (field, "")));
+        let facts = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
+        let addresses = [INBOX_FEED, MAIL_SECRET, READING_KEY];
+        batch.set_fields(&key, facts.into_iter().chain(addresses).map(|field| (field, "")));
         for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED, OIDC_ROLE] {
             batch.delete_field(&key, field);
         }

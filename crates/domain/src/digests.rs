@@ -14,7 +14,7 @@ use crate::values::{
     DIGEST_CANDIDATES, DIGEST_FOLLOWED_STORIES, DIGEST_MAX_AGE_SECONDS, DIGEST_STORIES, Day, Digest, NewsId,
     Timestamp, UserId,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};
@@ -38,19 +38,16 @@ pub fn last_due(now: Timestamp, hour: u64) -> DigestsDue {
 pub struct Candidates(Vec<News>);
 
 /// Reads what digests choose from: at most 2,000 stories of the last 8 days. Rounds: at most 5.
-pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error> {
+pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates> {
     let oldest = Timestamp(now.0.saturating_sub(DIGEST_MAX_AGE_SECONDS)).as_score();
     let scores = (oldest, f64::INFINITY);
-    let newest = site
-        .store
-        .fetch(read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, DIGEST_CANDIDATES))
-        .await?;
+    let newest = read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, DIGEST_CANDIDATES);
+    let newest = site.store.fetch(newest).await?;
     let newest: Vec<NewsId> = fields::members(newest, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {
-        let found: Vec<_> = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS)).collect();
-        let found = site.store.fetch(found.or_absent()).await?.into_iter().filter_map(News::from_fields);
-        stories.extend(found);
+        let found: Vec<_> = ids.iter().copied().map(News::by_id).collect();
+        stories.extend(site.store.fetch(found.or_absent()).await?.into_iter().flatten());
     }
     let ranking = &site.rules.ranking;
     stories.sort_by(|one, other| {
@@ -86,7 +83,7 @@ pub async fn of_user(
     candidates: &Candidates,
     user: UserId,
     since: Timestamp,
-) -> Result<Option<DigestOf>, Error> {
+) -> Result<Option<DigestOf>> {
     let new: Vec<&News> =
         candidates.0.iter().filter(|news| news.ctime >= since && news.user_id != user).collect();
     let authors: BTreeSet<UserId> = new.iter().map(|news| news.user_id).collect();
@@ -97,9 +94,7 @@ pub async fn of_user(
     let followed: HashSet<UserId> =
         authors.into_iter().zip(is_followed).filter_map(|(author, is)| is.then_some(author)).collect();
     let wants = |user: &User| user.preferences.digest != Digest::Off && user.letter_address().is_some();
-    let Some(user) = account.filter(wants) else {
-        return Ok(None);
-    };
+    let Some(user) = account.filter(wants) else { return Ok(None) };
     let (best, others) = choose(&reader, &followed, &new);
     if best.is_empty() && others.is_empty() {
         return Ok(None);

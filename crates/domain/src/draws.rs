@@ -9,7 +9,7 @@
 //! apart, and nobody can take those: they are flushed with the post.
 
 use crate::values::{ItemNumber, NewsId};
-use crate::{Applied, Decision, Error, Site, keys};
+use crate::{Applied, Decision, Error, Result, Site, keys};
 use std::iter::zip;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
@@ -63,10 +63,9 @@ impl DrawnCounter {
 
     /// Makes a batch fail unless the counter is as it was read.
     fn demand(&self, batch: &mut Batch, stored: Option<&str>) {
-        match (self.field, stored) {
-            (None, Some(text)) => batch.string_equals(&self.key, text),
-            (None, None) => batch.key_absent(&self.key),
-            (Some(field), stored) => batch.field_unchanged(&self.key, field, stored),
+        match self.field {
+            None => batch.string_unchanged(&self.key, stored),
+            Some(field) => batch.field_unchanged(&self.key, field, stored),
         };
     }
 
@@ -121,7 +120,7 @@ impl<const N: usize> Draw<N> {
         site: &Site,
         stored: &[Option<String>],
         batch: &mut Batch,
-    ) -> Result<[u64; N], Error> {
+    ) -> Result<[u64; N]> {
         if self.draws_apart.swap(true, Ordering::Relaxed) {
             return self.apart(site).await;
         }
@@ -133,7 +132,7 @@ impl<const N: usize> Draw<N> {
                 counter.demand(batch, text);
                 Ok(value)
             });
-            let values: Vec<i64> = values.collect::<Result<_, Error>>()?;
+            let values: Vec<i64> = values.collect::<Result<_>>()?;
             let last = values.iter().max().copied().unwrap_or_default().saturating_add(*count);
             zip(counters, values).for_each(|(counter, value)| counter.increment(batch, last - value));
             *first = first_of(counters, (last, *count))?;
@@ -146,7 +145,7 @@ impl<const N: usize> Draw<N> {
     ///
     /// # Errors
     /// [`Error::Busy`] if other programs draw all the time, or the store's.
-    pub(crate) async fn apart(&self, site: &Site) -> Result<[u64; N], Error> {
+    pub(crate) async fn apart(&self, site: &Site) -> Result<[u64; N]> {
         // The caller may hold a turn of its own.
         site.act_without_turns(DRAWS, || async move {
             let mut batch = Batch::new();
@@ -176,7 +175,7 @@ impl<const N: usize> Draw<N> {
 }
 
 /// The first of some numbers, by the last.
-fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64, Error> {
+fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64> {
     let Some(counter) = counters.first() else { return Ok(0) };
     let first = ItemNumber::try_from(last.saturating_sub(count).saturating_add(1));
     first.map(|first| first.0).map_err(|_| counter.unusable())
@@ -192,7 +191,7 @@ fn unusable(counter: &str) -> Error {
 ///
 /// # Errors
 /// When the store fails, or a counter holds no number.
-pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
+pub async fn raise_article_count(site: &Site) -> Result<bool> {
     let counters = [keys::NEWS_COUNT, keys::ARTICLE_COUNT].map(read::string);
     let [news, articles] = site.store.fetch(counters).await?;
     let number = |text: &Option<String>, key| match text {
@@ -204,10 +203,7 @@ pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
         return Ok(false);
     }
     let mut batch = Batch::new();
-    match articles {
-        Some(articles) => batch.string_equals(keys::ARTICLE_COUNT, articles),
-        None => batch.key_absent(keys::ARTICLE_COUNT),
-    };
+    batch.string_unchanged(keys::ARTICLE_COUNT, articles);
     batch.increment(keys::ARTICLE_COUNT, behind);
     // A request that was faster has drawn an id, and so has raised the counter too.
     Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
@@ -216,20 +212,11 @@ pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
-    use tidings_keyspace::Store;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     async fn set(site: &Site, counter: &str, value: i64) {
-        let mut batch = Batch::new();
-        batch.set(counter, value.to_string());
-        site.store.commit(batch).await.unwrap();
+        site.store.commit(Batch::of(|batch| batch.set(counter, value.to_string()))).await.unwrap();
     }
 
     async fn counters(site: &Site) -> [Option<String>; 2] {
@@ -250,7 +237,7 @@ mod tests {
             [(0, 0, 1, 1), (7, 7, 1, 8), (7, 0, 1, 8), (7, 100, 1, 101), (7, 7, 5, 8), (7, 3, 5, 8)]
         {
             for apart in [false, true] {
-                let site = site().await;
+                let site = Site::in_memory().await;
                 set(&site, keys::NEWS_COUNT, news).await;
                 set(&site, keys::ARTICLE_COUNT, articles).await;
                 let draw =
@@ -268,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_draw_that_another_one_has_overtaken_is_made_apart() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let (one, other) = (Draw::new([(Sequence::Items, 1)]), Draw::new([(Sequence::Items, 1)]));
         let stored = site.store.fetch(one.stored()).await.unwrap();
         assert_eq!(take(&site, &other).await, Some([1]));
@@ -281,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_counter_that_holds_no_number_is_named() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let mut batch = Batch::new();
         batch.set_field(keys::thread(NewsId(7)), NEXT_ID, "many");
         site.store.commit(batch).await.unwrap();
@@ -295,7 +282,7 @@ mod tests {
     #[tokio::test]
     async fn the_articles_counter_is_raised_and_never_lowered() {
         for (news, articles, raised) in [(5, None, 5), (5, Some(2), 5), (5, Some(5), 5), (5, Some(9), 9)] {
-            let site = site().await;
+            let site = Site::in_memory().await;
             set(&site, keys::NEWS_COUNT, news).await;
             if let Some(articles) = articles {
                 set(&site, keys::ARTICLE_COUNT, articles).await;
@@ -312,7 +299,7 @@ mod tests {
         fn nobody_draws_an_id_twice(steps in prop::collection::vec(0..4_u8, 1..60)) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let site = site().await;
+                let site = Site::in_memory().await;
                 let [mut ours, mut of_book, mut of_lamer] = [const { BTreeSet::new() }; 3];
                 for step in steps {
                     let draw = Draw::new([(Sequence::Stories, 1)]);

@@ -19,6 +19,9 @@ const CROWDED_SECONDS: u64 = 2;
 /// When an address may bring new voters on sites again, at the latest.
 const VOTERS_SECONDS: u64 = 86_400;
 
+/// The outcome of an action, or of a read.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Why an action did not happen. Nothing has been written then.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -71,7 +74,7 @@ impl From<CommitError> for Error {
     }
 }
 
-/// A rule of the site that forbids an action. A variant has a comment if its name does not say it all.
+/// A rule of the site that forbids an action.
 #[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{self:?}")]
@@ -79,22 +82,17 @@ pub enum Refusal {
     /// Another user has this name, ignoring case.
     UsernameTaken,
     /// Somebody has signed up from the same address.
-    AccountCreatedRecently {
-        seconds: u64,
-    },
+    AccountCreatedRecently { seconds: u64 },
     /// A network has reached the limit of a day.
-    TooManySignupsFromNetwork {
-        seconds: u64,
-    },
+    TooManySignupsFromNetwork { seconds: u64 },
     /// Nobody can sign up.
     SignupClosed,
     /// Moderators have stopped sign-ups for a while.
     SignupsStopped(Restriction),
+    /// The answer to the question of the sign-up form is wrong.
     SignupAnswerWrong,
     /// For programs, which have not seen the question.
-    SignupAnswerMissing {
-        question: Box<str>,
-    },
+    SignupAnswerMissing { question: Box<str> },
     /// It was used or withdrawn, or it has expired.
     InvitationInvalid,
     /// The link for the first administrator is wrong, or there is an administrator already.
@@ -104,24 +102,20 @@ pub enum Refusal {
     /// Only trusted accounts invite people.
     InvitingNeedsTrust(Lacking),
     /// All invitations of the account were used.
-    NoInvitationsLeft {
-        limit: u64,
-    },
+    NoInvitationsLeft { limit: u64 },
     /// Only moderators and administrators can invite people.
     InvitationsAreOff,
     /// So many invitations wait.
-    TooManyOpenInvitations {
-        limit: u64,
-    },
+    TooManyOpenInvitations { limit: u64 },
     /// The limit of a day.
     TooManyInvitationMails,
     /// A moderator has not answered it yet.
     ApplicationWaits,
-    ApplicationRejected {
-        reason: String,
-    },
+    /// A moderator has rejected it, for this reason.
+    ApplicationRejected { reason: String },
     /// It may have been answered.
     NoSuchApplication,
+    /// New accounts confirm their e-mail address before they do more than read.
     EmailNotConfirmed,
     /// Only members read this site, and nobody is logged in.
     MembersOnly,
@@ -131,9 +125,8 @@ pub enum Refusal {
     TooManyConfirmations,
     /// Unknown user or wrong password. The message never says which.
     WrongCredentials,
-    TooManyFailedLogins {
-        seconds: u64,
-    },
+    /// Logins to the account, or from the address, have failed too often.
+    TooManyFailedLogins { seconds: u64 },
     /// The password was right, and the account has a second factor.
     CodeRequired,
     /// A wrong second factor, or one that was used.
@@ -168,10 +161,10 @@ pub enum Refusal {
     PasskeyRefused,
     /// The account has this passkey.
     PasskeyKnown,
+    /// It may have been removed.
     NoSuchPasskey,
-    TooManyPasskeys {
-        limit: u64,
-    },
+    /// The account has the most passkeys.
+    TooManyPasskeys { limit: u64 },
     /// The address of the site has no name, only a number.
     PasskeysUnavailable,
     /// Somebody with a role needs a second factor first.
@@ -179,11 +172,10 @@ pub enum Refusal {
     /// Somebody with a role needs a longer password first.
     RoleNeedsPassword,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.
-    TooManyAtOnce {
-        seconds: u64,
-    },
+    TooManyAtOnce { seconds: u64 },
     /// It looks like another one.
     UsernameConfusable,
+    /// It looks like a name that nobody can sign up with.
     UsernameReserved,
     /// It looks like a reserved name.
     FullNameReserved,
@@ -204,7 +196,9 @@ pub enum Refusal {
     SessionEnded,
     /// It may have ended.
     NoSuchSession,
+    /// The change needs the current password, which was not sent.
     CurrentPasswordNeeded,
+    /// The current password was sent for a change, and is wrong.
     CurrentPasswordWrong,
     /// The password reset link has expired, was used, or never existed.
     ResetLinkInvalid,
@@ -214,20 +208,18 @@ pub enum Refusal {
     NothingSubmitted,
     /// An edit with both link and text.
     UrlAndText,
-    SubmittedRecently {
-        seconds: u64,
-    },
+    /// The user has submitted another story.
+    SubmittedRecently { seconds: u64 },
     /// An edit changes the URL to that of another recent story.
     UrlPostedRecently,
+    /// There is no such story, as far as the user may know.
     NoSuchNews,
     /// Nobody answers it, votes on it or changes it.
     Closed(PostKind, Closed),
     /// Another author's story.
     NotYourNews,
     /// The time in which a post can be edited or deleted has passed.
-    TooLateToChange {
-        window_seconds: u64,
-    },
+    TooLateToChange { window_seconds: u64 },
     /// With the votes as they are, if they are known.
     VotedAlready(Option<VoteState>),
     /// The user has not voted on this, or has taken the vote back. With the votes as they are.
@@ -235,13 +227,12 @@ pub enum Refusal {
     /// A post has its author's vote from the beginning.
     OwnFirstVote,
     /// The time in which a vote can be taken back has passed.
-    TooLateToTakeBack {
-        window_seconds: u64,
-    },
+    TooLateToTakeBack { window_seconds: u64 },
     /// The time in which marking entries as read can be undone has passed, or all were read otherwise.
     TooLateToUndoMarking,
     /// No vote can be taken back.
     VotesAreFinal,
+    /// The vote needs more karma than the user has.
     NotEnoughKarma {
         /// Karma needed.
         needed: i64,
@@ -251,18 +242,16 @@ pub enum Refusal {
         visit_seconds: u64,
     },
     /// A user can save only so many stories without voting.
-    TooManySaved {
-        limit: u64,
-    },
+    TooManySaved { limit: u64 },
+    /// There is no such comment, as far as the user may know.
     NoSuchComment,
     /// The comment that is answered does not exist.
     NoSuchParent,
     /// Another author's comment.
     NotYourComment,
     /// A thread has the most comments.
-    ThreadFull {
-        limit: u64,
-    },
+    ThreadFull { limit: u64 },
+    /// There is no such account, or it is deactivated.
     NoSuchUser,
     /// No such tweet, or it was deleted.
     NoSuchTweet,
@@ -270,54 +259,42 @@ pub enum Refusal {
     NotYourTweet,
     /// The person has blocked the user.
     BlockedBy,
+    /// Nobody mutes themselves.
     MutingOneself,
-    TooManyMutes {
-        limit: u64,
-    },
+    /// The user has the most mutes.
+    TooManyMutes { limit: u64 },
+    /// Nobody blocks themselves.
     BlockingOneself,
-    TooManyBlocks {
-        limit: u64,
-    },
+    /// The user has blocked the most people.
+    TooManyBlocks { limit: u64 },
+    /// Nobody follows themselves.
     FollowingOneself,
-    TooManyFollowings {
-        limit: u64,
-    },
-    TooManyFollowedTopics {
-        limit: u64,
-    },
-    TooManyMutedTopics {
-        limit: u64,
-    },
+    /// The user follows the most people.
+    TooManyFollowings { limit: u64 },
+    /// The user follows the most topics.
+    TooManyFollowedTopics { limit: u64 },
+    /// The user has muted the most topics.
+    TooManyMutedTopics { limit: u64 },
     /// So many topics have a description.
-    TooManyTopicSentences {
-        limit: u64,
-    },
+    TooManyTopicSentences { limit: u64 },
+    /// No article is in the topic.
     NoSuchTopic(String),
     /// The topic does not exist, and would be created.
-    NewTopicNeedsKarma {
-        topic: String,
-        needed: i64,
-    },
+    NewTopicNeedsKarma { topic: String, needed: i64 },
     /// A topic cannot take the name of another.
     TopicExists(String),
     /// Both names of a move are the same.
     SameTopic,
-    TopicMoving {
-        from: String,
-        to: String,
-    },
+    /// The topic is being renamed or merged.
+    TopicMoving { from: String, to: String },
     /// The voter may no longer vote on sites.
     VoterBanned,
     /// An administrator has stopped all voting on sites.
     VotingDisabled,
     /// The limit of new sites in a day.
-    TooManyVotes {
-        maximum: u64,
-    },
+    TooManyVotes { maximum: u64 },
     /// The limit of votes on one site in a day.
-    TooManyVotesFromNetwork {
-        maximum: u64,
-    },
+    TooManyVotesFromNetwork { maximum: u64 },
     /// The limit of new voters from an address in a day.
     TooManyVoters,
     /// The whole site has reached the daily limit of new voters, and this network has brought
@@ -326,8 +303,11 @@ pub enum Refusal {
     /// The whole site has reached the daily limit of hosts with their first vote, and this network
     /// has brought some of them.
     TooManyHostsOfSite,
+    /// Nobody votes on sites under this id.
     NoSuchVoter,
+    /// Only administrators may do it.
     AdministratorsOnly,
+    /// Only moderators and administrators may do it.
     ModeratorsOnly,
     /// Nobody moderates themselves or their own posts.
     OwnThing,
@@ -336,10 +316,8 @@ pub enum Refusal {
     /// Only an administrator can undo it.
     DecidedByAdministrator,
     /// The kind of thing does not take the action.
-    ActionDoesNotApply {
-        action: Action,
-        thing: Thing,
-    },
+    ActionDoesNotApply { action: Action, thing: Thing },
+    /// Nothing of its text is stored any more.
     ErasedAlready,
     /// Erasing cannot be undone, so it is confirmed by the id of what is erased. The sentence names it.
     ErasureUnconfirmed {
@@ -354,53 +332,39 @@ pub enum Refusal {
     NoSuchModeration,
     /// By this entry of the moderation log.
     UndoneAlready(ModerationId),
+    /// The action that the line records has no undo.
     CannotBeUndone,
     /// A rule of the moderators refuses the post.
-    RefusedByRule {
-        reason: Box<str>,
-    },
+    RefusedByRule { reason: Box<str> },
     /// An edit that would have to wait for a moderator.
-    EditNeedsApproval {
-        reason: Box<str>,
-    },
+    EditNeedsApproval { reason: Box<str> },
     /// The topic does not exist, and new members create none.
-    NewTopicNeedsTrust {
-        topic: String,
-    },
+    NewTopicNeedsTrust { topic: String },
     /// A text by a new member has too many.
-    TooManyLinks {
-        limit: usize,
-    },
+    TooManyLinks { limit: usize },
     /// The network or the domain of the e-mail address is banned.
-    OriginBanned {
-        kind: OriginKind,
-        scope: BanScope,
-        reason: Box<str>,
-    },
+    OriginBanned { kind: OriginKind, scope: BanScope, reason: Box<str> },
     /// The network or the e-mail domain is banned already, by this ban.
     BannedAlready(OriginBanId),
     /// There is no such ban of a network or an e-mail domain.
     NoSuchOriginBan,
     /// The origin cannot be banned.
     NotAnOrigin(#[from] NotBannable),
-    TooManyOriginBans {
-        limit: u64,
-    },
+    /// There are the most bans of networks and e-mail domains.
+    TooManyOriginBans { limit: u64 },
     /// It may have been removed.
     NoSuchHook,
     /// The hook cannot be saved.
     NotAHook(#[from] NotAHook),
-    TooManyHooks {
-        limit: usize,
-    },
+    /// There are the most webhooks.
+    TooManyHooks { limit: usize },
     /// It may have been removed.
     NoSuchSavedReason,
-    TooManySavedReasons {
-        limit: usize,
-    },
-    TooManyRules {
-        limit: usize,
-    },
+    /// There are the most saved reasons.
+    TooManySavedReasons { limit: usize },
+    /// There are the most rules for posts.
+    TooManyRules { limit: usize },
+    /// The rule may have been lifted.
     NoSuchRule,
     /// The pattern of a rule is refused.
     Pattern(PatternError),
@@ -410,34 +374,30 @@ pub enum Refusal {
     Banned(Restriction),
     /// By a moderator.
     VotesDiscounted(Restriction),
+    /// A site keeps at least one administrator.
     LastAdministrator,
     /// The decision is not about the person, or takes nothing from them.
     NotYourDecision,
+    /// The person has appealed against the decision.
     AppealedAlready,
+    /// Nobody has appealed against the decision.
     NoSuchAppeal,
     /// By this entry of the moderation log.
     AppealDecided(ModerationId),
     /// Somebody else decides about it.
     AppealAgainstOneself,
-    TooManyNotes {
-        limit: usize,
-    },
+    /// There are the most notes about the person.
+    TooManyNotes { limit: usize },
     /// There is no such thread of messages, or the person may not read it.
     NoSuchMessages,
     /// The decision is not about the person, or what they have posted.
     NotAboutYou,
     /// The limit of messages to the moderators in a day.
-    TooManyMessages {
-        limit: u64,
-    },
+    TooManyMessages { limit: u64 },
     /// A thread of messages has the most.
-    ThreadIsFull {
-        limit: u64,
-    },
+    ThreadIsFull { limit: u64 },
     /// The limit of threads with the moderators.
-    TooManyMessageThreads {
-        limit: u64,
-    },
+    TooManyMessageThreads { limit: u64 },
     /// The fact that an undo would put back has changed since the action that is to be undone.
     ChangedSince {
         /// The fact.
@@ -450,9 +410,7 @@ pub enum Refusal {
     /// Others have been merged into the story.
     HasMergedStories,
     /// So many stories have been merged into the other one.
-    TooManyMerged {
-        limit: u64,
-    },
+    TooManyMerged { limit: u64 },
     /// The row of the queue is not what the moderator saw.
     RowChanged,
     /// Nothing of it waits for a moderator.
@@ -462,13 +420,12 @@ pub enum Refusal {
     /// A moderator has removed it, so nobody needs to flag or remove it.
     RemovedAlready,
     /// The kind of thing is not flagged for this reason.
-    ReasonDoesNotFit {
-        reason: FlagReason,
-        thing: Thing,
-    },
+    ReasonDoesNotFit { reason: FlagReason, thing: Thing },
     /// A flag as a duplicate does not say of what.
     DuplicateOfWhat,
+    /// Nobody flags their own posts.
     OwnFlag,
+    /// The user has flagged it before.
     FlaggedAlready,
     /// A moderator will look at it anyway.
     FlaggedEnough,
@@ -477,9 +434,7 @@ pub enum Refusal {
     /// A moderator has decided about it.
     FlagDecided,
     /// Nobody comments in it.
-    ThreadLocked {
-        reason: Box<str>,
-    },
+    ThreadLocked { reason: Box<str> },
 }
 
 impl Refusal {

@@ -26,10 +26,10 @@ use crate::values::text_forms::named;
 use crate::values::{
     EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT, Moment, RatedAction, UserId,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Error, Refusal, Result, Site, keys};
+use parking_lot::Mutex;
 use reading::ReadStep;
 use std::iter::Peekable;
-use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
 use strum::{EnumIter, IntoStaticStr};
 use tidings_keyspace::read;
@@ -109,8 +109,8 @@ struct ExportSlot<'a> {
 
 impl<'a> ExportSlot<'a> {
     /// A place among the exports that are under way.
-    fn begin(running: &'a UnderWay, account: UserId) -> Result<Self, Error> {
-        let mut accounts = running.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn begin(running: &'a UnderWay, account: UserId) -> Result<Self> {
+        let mut accounts = running.0.lock();
         if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
             let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
             return Err(Refusal::TooManyRequests { action, by_address: false, seconds, lacking: None }.into());
@@ -125,7 +125,7 @@ impl<'a> ExportSlot<'a> {
 
 impl Drop for ExportSlot<'_> {
     fn drop(&mut self) {
-        let mut accounts = self.running.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = self.running.0.lock();
         if let Some(position) = accounts.iter().position(|other| *other == self.account) {
             accounts.swap_remove(position);
         }
@@ -135,7 +135,7 @@ impl Drop for ExportSlot<'_> {
 impl Site {
     /// How many exports are under way.
     pub fn exports_under_way(&self) -> usize {
-        self.of::<UnderWay>().0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.of::<UnderWay>().0.lock().len()
     }
 }
 
@@ -165,7 +165,7 @@ impl<'a> Export<'a> {
         now: Moment,
         owner: Actor<'a>,
         session: &'a VisitSession,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if session.user_id != owner.id {
             return Err(Refusal::SessionEnded.into());
         }
@@ -179,7 +179,7 @@ impl<'a> Export<'a> {
     }
 
     /// Ends an export that is complete: only now it counts. Rounds: 2 on a shared store.
-    pub async fn finish(self, now: Moment) -> Result<(), Error> {
+    pub async fn finish(self, now: Moment) -> Result<()> {
         match self.owner.spend(self.site, now, RatedAction::Export).await {
             // Others were finished meanwhile.
             Err(Error::Refused(Refusal::TooManyRequests { .. })) => Ok(()),
@@ -194,7 +194,7 @@ impl<'a> Export<'a> {
 
     /// The next part; `None` at the end. The parts of a section follow each other, and each
     /// section has at least one. Rounds: at most 4.
-    pub async fn next(&mut self) -> Result<Option<ExportPart>, Error> {
+    pub async fn next(&mut self) -> Result<Option<ExportPart>> {
         let Some(step) = self.steps.last().copied() else {
             return Ok(None);
         };

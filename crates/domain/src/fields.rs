@@ -7,9 +7,10 @@
 //! built for the log only.
 
 use crate::values::{WITHHELD, Withheld};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Expiry, Fetch, Hash, read};
 
@@ -35,6 +36,11 @@ impl<'a, K: Fn() -> String> StoredFields<'a, K> {
         read(self.text(field), &self.key, field)
     }
 
+    /// The same with another parser.
+    pub(crate) fn parsed<T>(&self, field: &str, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
+        parsed(self.text(field), &self.key, field, parse)
+    }
+
     /// A field as a count; 0 when it is absent, cannot be read or is negative.
     pub(crate) fn count(&self, field: &str) -> u64 {
         count(self.text(field), &self.key, field)
@@ -43,7 +49,17 @@ impl<'a, K: Fn() -> String> StoredFields<'a, K> {
 
 /// The value of a field as a `T`; `None` when it is absent or cannot be read.
 pub(crate) fn read<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> Option<T> {
-    let read = value?.parse().ok();
+    parsed(value, key, field, |value| value.parse().ok())
+}
+
+/// The same with another parser.
+pub(crate) fn parsed<'a, T>(
+    value: Option<&'a str>,
+    key: impl FnOnce() -> String,
+    field: &str,
+    parse: impl FnOnce(&'a str) -> Option<T>,
+) -> Option<T> {
+    let read = parse(value?);
     if read.is_none() {
         report(&key(), Some(field));
     }
@@ -89,6 +105,11 @@ pub(crate) fn read_string<T: FromStr>(value: Option<&str>, key: impl FnOnce() ->
     read
 }
 
+/// The read of the string at a key as a `T`; `None` when it is absent or cannot be read.
+pub(crate) fn string<T: FromStr>(key: String) -> impl Fetch<Value = Option<T>> {
+    read::string(key.clone()).map(move |stored| read_string(stored.as_deref(), || key))
+}
+
 /// The read of a counter; 0 when it is absent or cannot be read.
 pub(crate) fn counter(key: &'static str) -> impl Fetch<Value = u64, Asked: Send> {
     read::string(key).map(|stored| read_string(stored.as_deref(), || key.to_owned()).unwrap_or(0))
@@ -123,7 +144,7 @@ const MAX_REPORTED_SETS: usize = 1_000;
 fn report_members(key: &str, unreadable: u64) {
     static REPORTED: LazyLock<Mutex<HashMap<String, Instant>>> = LazyLock::new(Mutex::default);
     let now = Instant::now();
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reported = REPORTED.lock();
     if reported.get(key).is_some_and(|last| now.duration_since(*last) < MEMBERS_REPORT_INTERVAL) {
         return;
     }

@@ -29,7 +29,7 @@ use crate::values::{
     DECIDED_FLAGS, Flag, FlagNote, FlagReason, MAX_FLAGS, Moment, NewsId, NewsUrl, RatedAction, Thing,
     UserId, Weight, Withheld,
 };
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The reason and the note of a flag.
@@ -52,7 +52,7 @@ pub async fn flag(
     now: Moment,
     actor: Actor<'_>,
     (thing, flagging): (&Thing, &Flagging),
-) -> Result<(), Error> {
+) -> Result<()> {
     actor.spend(site, now, RatedAction::Flag).await?;
     let now = now.timestamp();
     actor.user.demand_may_post(now)?;
@@ -102,7 +102,7 @@ pub async fn flag(
 /// # Errors
 /// [`Refusal::TooManyRequests`], [`Refusal::NoSuchFlag`], [`Refusal::FlagDecided`], or the
 /// store's.
-pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -> Result<(), Error> {
+pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -> Result<()> {
     actor.spend(site, now, RatedAction::Flag).await?;
     let now = now.timestamp();
     let home = keys::flags(thing);
@@ -112,11 +112,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         if !flag.waits() {
             return Err(Refusal::FlagDecided.into());
         }
-        let subject = match Contribution::read(site, thing).await {
-            Ok(subject) => Some(subject),
-            Err(Error::Refused(_)) => None,
-            Err(error) => return Err(error),
-        };
+        let subject = Contribution::find(site, thing).await?;
         let mut batch = Batch::new();
         let is_hidden =
             subject.as_ref().is_some_and(|subject| subject.withheld().is_some_and(Withheld::is_flagged));
@@ -131,7 +127,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
 
 /// How often each reason is given by the flags of a thing that no moderator has decided yet, the most frequent first.
 /// Rounds: 1.
-pub async fn waiting(site: &Site, thing: &Thing) -> Result<Vec<(FlagReason, u64)>, Error> {
+pub async fn waiting(site: &Site, thing: &Thing) -> Result<Vec<(FlagReason, u64)>> {
     Ok(site.store.fetch(ThingFlags::on(thing.clone())).await?.reasons())
 }
 
@@ -149,7 +145,7 @@ pub struct FlagFacts {
 ///
 /// # Errors
 /// Those of things that are not there, or the store's.
-pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error> {
+pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts> {
     let site = visit.site_too();
     let subject = Contribution::read(&site, thing).await?;
     subject.demand_shown()?;
@@ -173,7 +169,7 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
 }
 
 /// Refuses a duplicate of nothing, of itself, or of a story that is not there. Rounds: at most 1.
-async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &FlagNote) -> Result<(), Error> {
+async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &FlagNote) -> Result<()> {
     let Some(other) = other_story(note.as_str()) else {
         // A link to somewhere else is as good: moderators can follow it.
         return NewsUrl::parse(note.as_str()).map(|_| ()).map_err(|_| Refusal::DuplicateOfWhat.into());

@@ -1,6 +1,6 @@
 //! The findings of a search, as one viewer sees them now: whatever an index says, nobody reads here what they may not.
 
-use crate::Error;
+use crate::Result;
 use crate::accounts::seen::{Seen, ShownIn};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -43,7 +43,7 @@ impl Finding {
 }
 
 /// Those of some things that the viewer may see, by what they are. Rounds: at most 2 for each kind.
-pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Findable, Finding>, Error> {
+pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Findable, Finding>> {
     let (mut stories, mut comments, mut tweets, mut people, mut sites) =
         (vec![], vec![], vec![], vec![], vec![]);
     let mut findings = Vec::new();

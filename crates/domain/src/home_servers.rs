@@ -3,10 +3,11 @@
 
 use crate::process_state::process_state;
 use crate::{Error, Site, keys};
+use parking_lot::Mutex;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tidings_keyspace::{KeyspaceError, OpenError, SetRead, ShardedSets, StoreHealth, without_password};
 
@@ -119,7 +120,7 @@ impl HomeServer {
             }
             Ok(_) => {}
             Err(error) => {
-                *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                *self.lost_at.lock() = Some(Instant::now());
                 if !self.is_lost.swap(true, Ordering::Relaxed) {
                     tracing::warn!(
                         server = self.shown,
@@ -134,7 +135,7 @@ impl HomeServer {
 
     /// Whether a call has just failed.
     pub(crate) fn is_away(&self) -> bool {
-        let lost_at = *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost_at = *self.lost_at.lock();
         self.is_lost.load(Ordering::Relaxed) && lost_at.is_some_and(|lost_at| lost_at.elapsed() < AWAY)
     }
 }

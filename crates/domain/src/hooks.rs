@@ -15,14 +15,13 @@
 pub(crate) mod store_rules;
 
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::values::text_forms::{read_text, record_text};
+use crate::values::text_forms::{read_text, record_text, shown};
 use crate::values::{
     CommentAddress, HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, Hook, HookId, HookKind,
     HookResult, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES, ModerationId, Moment, NewsId, Thing, Timestamp, UserId,
 };
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
@@ -71,19 +70,17 @@ impl Event {
     }
 }
 
-impl fmt::Display for Event {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name();
-        match self {
-            Self::Story(id) => write!(formatter, "{name}:{id}"),
-            Self::Comment(address) => write!(formatter, "{name}:{address}"),
-            Self::Flag(thing) | Self::Queue(thing) => write!(formatter, "{name}:{}", thing.key()),
-            Self::Signup(id) => write!(formatter, "{name}:{id}"),
-            Self::Decision(id) => write!(formatter, "{name}:{id}"),
-            Self::Test => formatter.write_str(name),
-        }
+shown!(Event: |event| {
+    let name = event.name();
+    match event {
+        Event::Story(id) => format!("{name}:{id}"),
+        Event::Comment(address) => format!("{name}:{address}"),
+        Event::Flag(thing) | Event::Queue(thing) => format!("{name}:{}", thing.key()),
+        Event::Signup(id) => format!("{name}:{id}"),
+        Event::Decision(id) => format!("{name}:{id}"),
+        Event::Test => name.to_owned(),
     }
-}
+});
 
 /// The text is not the name of an event or of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +146,7 @@ impl HookLook {
 }
 
 /// Looks for hooks and for events. Rounds: 1.
-pub async fn look(store: &Store) -> Result<HookLook, Error> {
+pub async fn look(store: &Store) -> Result<HookLook> {
     let events = read::sorted_range(keys::HOOK_EVENTS, Order::Ascending, 0, HOOK_EVENTS_AT_ONCE);
     let (stored, events) = store.fetch((read::hash(keys::HOOKS), events)).await?;
     let events = events.into_iter().map(|(event, _)| event).collect();
@@ -157,7 +154,7 @@ pub async fn look(store: &Store) -> Result<HookLook, Error> {
 }
 
 /// Makes messages of events, for the hooks that want them. Does nothing if another server has done so. Rounds: 2.
-pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<(), Error> {
+pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<()> {
     let counts: Vec<_> = look.hooks.keys().map(|id| read::sorted_count(keys::hook_outbox(*id))).collect();
     let counts = look.hooks.keys().zip(site.store.fetch(counts).await?);
     let full = counts.filter(|(_, count)| *count >= MAX_HOOK_MESSAGES).map(|(id, _)| *id);
@@ -182,9 +179,7 @@ pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<(), Er
             Lane::of_hook(*id).write(&mut batch, &message.to_string(), score);
         }
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) | Applied::No(_) => Ok(()),
-    }
+    site.apply(batch).await.map(drop)
 }
 
 /// The name of the lane of a hook in leases.
@@ -213,7 +208,7 @@ pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
 }
 
 /// The hooks for which messages are due, each with the messages. Rounds: 1.
-pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>, Error> {
+pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>> {
     let read = |id: &HookId| {
         let hook = *id;
         let messages = Lane::of_hook(hook).due(now, HOOK_MESSAGES_AT_ONCE);
@@ -241,7 +236,7 @@ pub struct Due {
 
 impl Due {
     /// Takes the hook for this server. `None` if it rests, another one has it, or it was removed. Rounds: 1.
-    pub async fn begin(&self, site: &Site, now: Timestamp) -> Result<Option<SendingTurn>, Error> {
+    pub async fn begin(&self, site: &Site, now: Timestamp) -> Result<Option<SendingTurn>> {
         let Some(first) = self.messages.first() else { return Ok(None) };
         let mut batch = Batch::new();
         batch.sorted_member_present(keys::hook_outbox(self.hook), first.to_string());
@@ -257,7 +252,7 @@ pub async fn finish(
     hook: HookId,
     (message, fate): (&HookMessage, Fate),
     result: Option<&HookResult>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let results = keys::hook_results(hook);
     let mut batch = Batch::new();
     batch.sorted_member_present(keys::hook_outbox(hook), message.to_string());
@@ -267,12 +262,11 @@ pub async fn finish(
         batch.sorted_append(&results, result.to_json());
         batch.sorted_trim(results, HOOK_RESULTS);
     }
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// Whether something waits for a moderator. Rounds: 1.
-pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
+pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool> {
     let scores = site.store.fetch(read::scores(keys::REVIEW_QUEUE, [thing.key()])).await?;
     Ok(scores.into_iter().any(|score| score.is_some()))
 }
@@ -284,17 +278,9 @@ mod tests {
 
     #[test]
     fn an_event_and_a_message_are_their_names() {
-        for name in [
-            "story:7",
-            "comment:7-3",
-            "flag:story:7",
-            "flag:user:alice",
-            "signup:2",
-            "queue:appeal:3",
-            "queue:application:bob",
-            "decision:12",
-            "test",
-        ] {
+        let names = "story:7 comment:7-3 flag:story:7 flag:user:alice signup:2 queue:appeal:3 \
+            queue:application:bob decision:12 test";
+        for name in names.split(' ') {
             assert_eq!(name.parse::<Event>().unwrap().to_string(), name);
             let message = format!("1800000000:{name}");
             assert_eq!(message.parse::<HookMessage>().unwrap().to_string(), message);

@@ -13,7 +13,7 @@ use crate::queue::{Fate, Lease, SendingTurn};
 use crate::values::{
     HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST, Moment, Timestamp,
 };
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
@@ -87,7 +87,7 @@ pub struct WaitingFeed {
 }
 
 /// Reads how far the hub has been told. Rounds: 1.
-pub async fn state(store: &Store) -> Result<HubState, Error> {
+pub async fn state(store: &Store) -> Result<HubState> {
     let waiting = read::field_count(keys::HUB_FEEDS);
     let front = read::sorted_range(keys::NEWS_TOP, Order::Descending, 0, FRONT_STORIES);
     let reads = (read::hash(keys::HUB_STATE), changes::last(), waiting, front, Lease::of(HUB));
@@ -105,12 +105,12 @@ pub async fn state(store: &Store) -> Result<HubState, Error> {
 }
 
 /// The next changes that are not noted, at most 200. Rounds: 1.
-pub async fn changed(store: &Store, after: FeedPlace) -> Result<Vec<(Findable, FeedPlace)>, Error> {
+pub async fn changed(store: &Store, after: FeedPlace) -> Result<Vec<(Findable, FeedPlace)>> {
     Ok(store.fetch(changes::after(after, HUB_CHANGES_AT_ONCE)).await?)
 }
 
 /// Those of some things that feeds have lost before. Rounds: 1.
-pub async fn lost_before(store: &Store, things: &[Findable]) -> Result<HashSet<Findable>, Error> {
+pub async fn lost_before(store: &Store, things: &[Findable]) -> Result<HashSet<Findable>> {
     let known = store.fetch(read::scores(keys::HUB_LOST, things.iter().map(ToString::to_string))).await?;
     let lost = things.iter().zip(known).filter(|(_, place)| place.is_some());
     Ok(lost.map(|(thing, _)| thing.clone()).collect())
@@ -134,7 +134,7 @@ pub async fn note(
     state: &HubState,
     FeedChanges { feeds, seen, lost }: &FeedChanges,
     up_to: FeedPlace,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut batch = Batch::new();
     let known = state.place.map(|place| place.0.to_string());
     batch.field_unchanged(keys::HUB_STATE, PLACE, known.as_deref());
@@ -147,8 +147,7 @@ pub async fn note(
     seen.iter().for_each(|thing| batch.sorted_remove(keys::HUB_LOST, thing.to_string()));
     lost.iter().for_each(|thing| batch.sorted_append(keys::HUB_LOST, thing.to_string()));
     batch.sorted_trim(keys::HUB_LOST, MOST_HUB_LOST);
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// The turn of this server to tell the hub of some of the feeds that wait. `None` if none do, the hub rests, or another
@@ -157,7 +156,7 @@ pub async fn begin(
     site: &Site,
     now: Timestamp,
     state: &HubState,
-) -> Result<Option<(SendingTurn, Vec<WaitingFeed>)>, Error> {
+) -> Result<Option<(SendingTurn, Vec<WaitingFeed>)>> {
     if state.waiting == 0 {
         return Ok(None);
     }
@@ -175,7 +174,7 @@ pub async fn finish(
     now: Timestamp,
     state: &HubState,
     (feed, is_told): (&WaitingFeed, bool),
-) -> Result<Fate, Error> {
+) -> Result<Fate> {
     let since = state.failing.unwrap_or(now);
     let fate = if is_told { Fate::Over } else { Fate::after_failure(now, since) };
     let mut batch = Batch::new();

@@ -17,10 +17,10 @@ use crate::values::{
     AccountRules, Announcement, FooterLink, LogoFile, Restriction, SavedReasons, TagOrigin, Timestamp,
     YoungHold,
 };
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Error, Result, Site, keys};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use tidings_keyspace::{Batch, Fetch, Hash, Store, Tracked, read};
 
 pub(crate) const LINKS: &str = "links";
@@ -72,11 +72,11 @@ process_state!(LastRead);
 
 impl LastRead {
     pub(crate) fn get(&self) -> Shared<Identity> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     pub(crate) fn set(&self, identity: &Shared<Identity>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = identity.clone();
+        *self.0.lock() = identity.clone();
     }
 }
 
@@ -87,12 +87,12 @@ impl Identity {
         unreadable.into_iter().for_each(|(field, _)| report(keys::SITE, Some(field)));
         Self {
             texts,
-            links: checked(&fields, LINKS, |text| read_links(text).map(Some)).unwrap_or_default(),
-            announcement: checked(&fields, ANNOUNCEMENT, |text| Announcement::from_json(text).map(Some)),
-            reasons: checked(&fields, REASONS, |text| SavedReasons::from_json(text).map(Some)),
-            signups_stopped: checked(&fields, SIGNUPS_STOPPED, |text| text.parse().ok().map(Some)),
-            young_held: checked(&fields, YOUNG_HELD, |text| text.parse().ok().map(Some)),
-            logo: checked(&fields, LOGO, |text| text.parse().ok().map(Some)),
+            links: fields.parsed(LINKS, read_links).unwrap_or_default(),
+            announcement: fields.parsed(ANNOUNCEMENT, Announcement::from_json),
+            reasons: fields.parsed(REASONS, SavedReasons::from_json),
+            signups_stopped: fields.read(SIGNUPS_STOPPED),
+            young_held: fields.read(YOUNG_HELD),
+            logo: fields.read(LOGO),
             tag: fields::read_string(tag, || keys::SITE_TAG.to_owned()),
         }
     }
@@ -108,23 +108,7 @@ impl Identity {
         let measures = measures.map(|measure| measure.reason.len());
         self.texts.bytes() + links.chain(announced).chain(reasons).chain(measures).sum::<usize>()
     }
-}
 
-/// A field as typed text; `None` if it is absent, or if it cannot be read, which is logged.
-fn checked<T, K: Fn() -> String>(
-    fields: &StoredFields<'_, K>,
-    name: &'static str,
-    parse: impl Fn(&str) -> Option<Option<T>>,
-) -> Option<T> {
-    let text = fields.text(name)?;
-    let parsed = parse(text);
-    if parsed.is_none() {
-        report(keys::SITE, Some(name));
-    }
-    parsed.flatten()
-}
-
-impl Identity {
     /// The identity as it is stored.
     pub(crate) fn read() -> impl Fetch<Value = Tracked<Self>> {
         let stored = (read::hash(keys::SITE), read::string(keys::SITE_TAG)).or_absent().tracked();
@@ -148,7 +132,7 @@ impl Site {
 }
 
 /// The identity of the site as it is now. Rounds: 1; none once it is cached.
-pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Error> {
+pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>> {
     let (cache, view) = (site.caches.of::<Identities>(), View { store: &site.store, now, is_current: true });
     if let Some(identity) = cache.get(view, &()) {
         return Ok(identity);
@@ -159,14 +143,14 @@ pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Er
 }
 
 /// The settings that administrators have set, as a store has them. Rounds: 1.
-pub async fn stored_texts(store: &Store) -> Result<SiteTexts, Error> {
+pub async fn stored_texts(store: &Store) -> Result<SiteTexts> {
     let hash = store.fetch(read::hash(keys::SITE)).await?;
     Ok(SiteTexts::parse(|field| hash.get(field).unwrap_or_default()).0)
 }
 
 /// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the
 /// answer. Rounds: 1, or 2.
-pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) -> Result<TagOrigin, Error> {
+pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) -> Result<TagOrigin> {
     let tag = TagOrigin::new(host, now);
     let mut batch = Batch::new();
     batch.key_absent(keys::SITE_TAG);
@@ -182,9 +166,9 @@ pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) ->
 }
 
 /// The logo, if the name of its file is this. Rounds: 1.
-pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>, Error> {
-    let ([file], picture) =
-        site.store.fetch((read::fields(keys::SITE, [LOGO]), read::string(keys::SITE_LOGO))).await?;
+pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>> {
+    let reads = (read::field(keys::SITE, LOGO), read::string(keys::SITE_LOGO));
+    let (file, picture) = site.store.fetch(reads).await?;
     let file = fields::read::<LogoFile>(file.as_deref(), || keys::SITE.to_owned(), LOGO);
     let (Some(file), Some(picture)) = (file.filter(|file| file.name() == name), picture) else {
         return Ok(None);

@@ -16,7 +16,7 @@ use crate::items::{self, Item};
 use crate::news::item::{News, TEXT_SCHEME};
 use crate::submissions::url_guards;
 use crate::values::{Body, ImportedVotes, ItemNumber, NewsId, NewsUrl, Timestamp, Topics, UserId};
-use crate::{Applied, Error, Site, keys};
+use crate::{Error, Result, Site, keys};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
@@ -58,7 +58,7 @@ pub struct ImportedLink {
 pub async fn known_links<'a>(
     site: &Site,
     source_ids: impl Iterator<Item = &'a str>,
-) -> Result<HashSet<String>, Error> {
+) -> Result<HashSet<String>> {
     let ids: Vec<&str> = source_ids.collect();
     let found = site.store.fetch(read::hash_fields(keys::IMPORTED_LINKS, ids.iter().copied())).await?;
     Ok(ids.iter().zip(found).filter(|(_, found)| found.is_some()).map(|(id, _)| (*id).to_owned()).collect())
@@ -74,7 +74,7 @@ pub async fn import_links(
     site: &Site,
     now: Timestamp,
     links: Vec<(String, ImportedLink)>,
-) -> Result<Vec<NewsId>, Error> {
+) -> Result<Vec<NewsId>> {
     let count = u64::try_from(links.len()).unwrap_or(u64::MAX);
     let draw = Draw::new([(Sequence::Stories, count), (Sequence::Items, count)]);
     let [first, item] = draw.apart(site).await?;
@@ -93,10 +93,8 @@ pub async fn import_links(
     for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
         batch.increment_field(keys::user(author), "karma", earned);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(ids),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(ids)
 }
 
 fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {

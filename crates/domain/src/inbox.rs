@@ -23,7 +23,7 @@ use crate::timelines::tweets::Tweet;
 use crate::values::{
     CommentAddress, MessageAddress, NewsId, StoredMessage, Timestamp, TweetId, UserId, size,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_keyspace::{Boxed, Fetch, read};
@@ -153,7 +153,7 @@ pub enum ReplyTarget {
 
 /// A part of a user's inbox. If something of it cannot be seen, older entries fill the page. Rounds: 3, and 2 for each
 /// of at most three refills.
-pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
+pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage> {
     let reader = Reader::of(visit, user);
     let (entries, reader) = visit.fetch((entries_of(user), reader)).await?;
     let newest = entries.first().map(|entry| entry.place.id);
@@ -206,7 +206,7 @@ fn seen_unread(visit: &Visit, viewer: &User) -> Boxed<'static, u64> {
 ///
 /// # Errors
 /// Those of the store.
-pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
+pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<()> {
     let mut hidden = HashSet::new();
     if !matches!(marking, Marking::One(_)) {
         let owner = InboxOwner::of(user);
@@ -223,21 +223,13 @@ pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(),
 
 /// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has
 /// no e-mail address. Rounds: 3.
-pub async fn to_mail(
-    visit: &mut Visit,
-    user: UserId,
-    entry: EntryId,
-) -> Result<Option<(User, InboxEntry)>, Error> {
+pub async fn to_mail(visit: &mut Visit, user: UserId, entry: EntryId) -> Result<Option<(User, InboxEntry)>> {
     let unread = read::score(keys::user_unread(user), entry.to_string());
     let reads = (User::by_id(user), unread, Reader::of(visit, user));
     let (account, unread, reader) = visit.fetch(reads).await?;
-    let Some(time) = unread else {
-        return Ok(None);
-    };
+    let Some(time) = unread else { return Ok(None) };
     let wants = |user: &User| user.gets_replies_by_mail();
-    let Some(account) = account.filter(wants) else {
-        return Ok(None);
-    };
+    let Some(account) = account.filter(wants) else { return Ok(None) };
     let entry = Entry { place: InboxCursor { time, id: entry }, read: false };
     let mut entries = with_subjects(visit, &reader, vec![entry]).await?;
     entries.retain(|entry| !matches!(entry.event, InboxEvent::Collapsed(_)));
@@ -245,11 +237,7 @@ pub async fn to_mail(
 }
 
 /// Entries with the texts and names of what they are about, as their owner sees them. Rounds: 2.
-async fn with_subjects(
-    visit: &mut Visit,
-    reader: &Reader,
-    entries: Vec<Entry>,
-) -> Result<Vec<InboxEntry>, Error> {
+async fn with_subjects(visit: &mut Visit, reader: &Reader, entries: Vec<Entry>) -> Result<Vec<InboxEntry>> {
     let (user, perspective) = (reader.id, Perspective { reader: Some(reader), shows_all: false });
     let owner = InboxOwner { id: user, name: reader.name.to_string() };
     let subject = |entry: &Entry| EntrySubject::of_entry(owner.clone(), perspective, entry.place.id);
@@ -259,28 +247,30 @@ async fn with_subjects(
         .into_iter()
         .zip(found)
         .filter_map(|(entry, subject)| Some((entry, subject?)))
-        .filter(|(entry, subject)| !(entry.read && matches!(subject, EntrySubject::Collapsed(_))))
+        .filter(|(entry, subject)| !(entry.read && matches!(subject.event, InboxEvent::Collapsed(_))))
         .collect();
 
-    let actors = subjects.iter().filter_map(|(_, subject)| subject.actor());
+    let actors = subjects.iter().filter_map(|(_, subject)| subject.actor);
     let names = UserNames::of(&visit.shared(), actors.collect());
-    let parent = |(entry, subject): &(Entry, EntrySubject)| {
-        subject.parent(entry).map(|parent| Comment::at(parent).or_absent())
+    let around = |(_, EntrySubject { parent, story, .. }): &(Entry, EntrySubject)| {
+        let story = story.map(|story| read::hash_fields(keys::news(story), TITLE).or_absent());
+        (parent.map(|parent| Comment::at(parent).or_absent()), story)
     };
-    let parents = subjects.iter().map(parent).collect::<Vec<_>>();
-    let story = |(_, subject): &(Entry, EntrySubject)| {
-        subject.story().map(|story| read::hash_fields(keys::news(story), TITLE).or_absent())
-    };
-    let stories = subjects.iter().map(story).collect::<Vec<_>>();
-    let (names, parents, stories) = visit.fetch((names, parents, stories)).await?;
-    let around = parents.into_iter().zip(stories);
-    let entries =
-        subjects.into_iter().zip(around).map(|((Entry { place, read }, subject), (parent, story))| {
-            let username = subject.actor().and_then(|actor| names.get(actor));
-            let parent = parent.flatten().map(|parent| parent.user_id);
-            let title = story.and_then(|story| title_of(perspective, story).0);
-            InboxEntry { place, read, username, event: subject.into_event(user, (parent, title)) }
-        });
+    let around = subjects.iter().map(around).collect::<Vec<_>>();
+    let (names, around) = visit.fetch((names, around)).await?;
+    let entries = subjects.into_iter().zip(around).map(|((entry, subject), (parent, story))| {
+        let is_to_own = parent.flatten().is_some_and(|parent| parent.user_id == user);
+        let mut event = subject.event;
+        match &mut event {
+            InboxEvent::Comment { target, .. } if is_to_own => *target = ReplyTarget::OwnComment,
+            InboxEvent::Message { title, .. } => {
+                *title = story.and_then(|story| title_of(perspective, story).0);
+            }
+            _ => {}
+        }
+        let username = subject.actor.and_then(|actor| names.get(actor));
+        InboxEntry { place: entry.place, read: entry.read, username, event }
+    });
     Ok(entries.collect())
 }
 
@@ -299,13 +289,21 @@ impl InboxOwner {
 }
 
 /// The subject of an entry, as the owner of the inbox sees it.
-enum EntrySubject {
-    Comment { comment: Box<Seen<Comment>>, title: (Option<String>, bool), story_author: Option<UserId> },
-    Tweet(Box<Seen<Tweet>>),
-    Follow(UserId),
-    Message(String),
-    Answer(MessageAddress, StoredMessage),
-    Collapsed(Collapsed),
+struct EntrySubject {
+    /// The event, before what is around it is read: the comment above, and the story that a message is about.
+    event: InboxEvent,
+    /// The user who caused it.
+    actor: Option<UserId>,
+    /// The comment that a comment replies to.
+    parent: Option<CommentAddress>,
+    /// The story of the comment that a message is about.
+    story: Option<NewsId>,
+}
+
+impl From<InboxEvent> for EntrySubject {
+    fn from(event: InboxEvent) -> Self {
+        Self { event, actor: None, parent: None, story: None }
+    }
 }
 
 impl EntrySubject {
@@ -326,87 +324,59 @@ impl EntrySubject {
                         .filter(|comment| !is_mention || names_in(comment.stored_text()).contains(&name))?;
                     Self::of(perspective.view(comment, ShownIn::List), |comment| {
                         let author = story.get(STORY_AUTHOR).cloned().flatten();
-                        let story_author = fields::read(author.as_deref(), || key, "user_id");
-                        Self::Comment { comment, title: title_of(perspective, story), story_author }
+                        let is_own = fields::read(author.as_deref(), || key, "user_id") == Some(user);
+                        let target = if is_own { ReplyTarget::OwnStory } else { ReplyTarget::Thread };
+                        let (title, is_open) = title_of(perspective, story);
+                        let text = comment.line().body().to_owned();
+                        let parent = comment.parent_id.map(|comment| CommentAddress { comment, ..address });
+                        let event = InboxEvent::Comment { text, title, is_open, target };
+                        Self { actor: Some(comment.user_id), parent, ..event.into() }
                     })
                 };
                 reads.map(found).boxed()
             }
             EntryId::Tweet(id) => {
-                let tweet = Tweet::by_id(id).or_absent();
-                tweet.map(move |tweet| Self::of(perspective.view(tweet?, ShownIn::List), Self::Tweet)).boxed()
+                let found = move |tweet: Option<Tweet>| {
+                    Self::of(perspective.view(tweet?, ShownIn::List), |tweet| {
+                        let event = InboxEvent::Tweet { id, text: tweet.text.clone() };
+                        Self { actor: Some(tweet.user_id), ..event.into() }
+                    })
+                };
+                Tweet::by_id(id).or_absent().map(found).boxed()
             }
             EntryId::Follow(id) => {
                 let is_muted = perspective.muting().is_some_and(|reader| reader.avoids(id));
-                let follow =
-                    if is_muted { Self::Collapsed(Collapsed::MutedPerson) } else { Self::Follow(id) };
+                let follow = if is_muted {
+                    Self::from(InboxEvent::Collapsed(Collapsed::MutedPerson))
+                } else {
+                    Self { actor: Some(id), ..InboxEvent::Follow.into() }
+                };
                 let since = read::score(keys::followers(user), id.to_string()).or_absent();
                 since.map(|since| since.map(|_| follow)).boxed()
             }
             EntryId::Moderation(number) => {
-                message(user, number).or_absent().map(|text| text.map(Self::Message)).boxed()
+                let found = |text: String| Self {
+                    story: story_of_comment_in(&text),
+                    ..InboxEvent::Message { text, title: None }.into()
+                };
+                message(user, number).or_absent().map(move |text| text.map(found)).boxed()
             }
             EntryId::Answer(address) => {
-                let found = move |message: StoredMessage| Self::Answer(address, message);
+                let found = move |StoredMessage { from, anonymous, text, .. }| {
+                    let event = InboxEvent::Answer { address, is_named: !anonymous, text };
+                    Self { actor: (!anonymous).then_some(from), ..event.into() }
+                };
                 message_at(address).or_absent().map(move |message| message.map(found)).boxed()
             }
         }
     }
 
     /// The subject made of something that the owner of the inbox sees; a line if they see a line.
-    fn of<T>(view: Viewed<T>, subject: impl FnOnce(Box<Seen<T>>) -> Self) -> Option<Self> {
+    fn of<T>(view: Viewed<T>, subject: impl FnOnce(Seen<T>) -> Self) -> Option<Self> {
         match view {
-            Viewed::Whole(seen) => Some(subject(Box::new(seen))),
-            Viewed::Line(_, why) => Some(Self::Collapsed(why)),
+            Viewed::Whole(seen) => Some(subject(seen)),
+            Viewed::Line(_, why) => Some(InboxEvent::Collapsed(why).into()),
             Viewed::Nothing => None,
-        }
-    }
-
-    /// The user who caused it.
-    fn actor(&self) -> Option<UserId> {
-        match self {
-            Self::Comment { comment, .. } => Some(comment.user_id),
-            Self::Tweet(tweet) => Some(tweet.user_id),
-            Self::Follow(id) => Some(*id),
-            Self::Answer(_, message) if !message.anonymous => Some(message.from),
-            Self::Answer(..) | Self::Message(_) | Self::Collapsed(_) => None,
-        }
-    }
-
-    /// The story of the comment that a message is about.
-    fn story(&self) -> Option<NewsId> {
-        let Self::Message(text) = self else { return None };
-        story_of_comment_in(text)
-    }
-
-    /// The comment that a comment replies to.
-    fn parent(&self, entry: &Entry) -> Option<CommentAddress> {
-        let Self::Comment { comment, .. } = self else { return None };
-        Some(CommentAddress { comment: comment.parent_id?, ..entry.place.id.comment()? })
-    }
-
-    /// The event, from a user's point of view, with the author of the comment above and the title of the story that a message is
-    /// about.
-    fn into_event(self, user: UserId, (parent, story): (Option<UserId>, Option<String>)) -> InboxEvent {
-        match self {
-            Self::Comment { comment, title, story_author } => {
-                let target = if parent == Some(user) {
-                    ReplyTarget::OwnComment
-                } else if story_author == Some(user) {
-                    ReplyTarget::OwnStory
-                } else {
-                    ReplyTarget::Thread
-                };
-                let (title, is_open) = title;
-                InboxEvent::Comment { text: comment.line().body().to_owned(), title, is_open, target }
-            }
-            Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text.clone() },
-            Self::Follow(_) => InboxEvent::Follow,
-            Self::Message(text) => InboxEvent::Message { text, title: story },
-            Self::Answer(address, message) => {
-                InboxEvent::Answer { address, is_named: !message.anonymous, text: message.text }
-            }
-            Self::Collapsed(why) => InboxEvent::Collapsed(why),
         }
     }
 }

@@ -4,11 +4,13 @@
 //! `items` has each of them with its number as the score, and `items.count` is the highest number that was
 //! drawn. A number is drawn together with the post's own id (see [`draws`](crate::draws)). No number is given twice.
 
+use crate::changes::Findable;
+use crate::values::text_forms::{read_text, shown};
 use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId};
-use crate::{Applied, Decision, Error, Site, fields, keys};
+use crate::{Applied, Decision, Result, Site, fields, keys};
 use std::collections::HashMap;
-use std::fmt;
-use std::str::FromStr;
+use std::fmt::Display;
+use std::hash::Hash;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Items that get their numbers in one batch.
@@ -25,29 +27,16 @@ pub enum Item {
     Comment(CommentAddress),
 }
 
-impl fmt::Display for Item {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Story(id) => formatter.write_str(&keys::news(*id)),
-            Self::Comment(CommentAddress { news, comment }) => write!(formatter, "comment:{news}:{comment}"),
-        }
-    }
-}
+shown!(Item: |item| match *item {
+    Item::Story(id) => Findable::Story(id),
+    Item::Comment(address) => Findable::Comment(address),
+});
 
-impl FromStr for Item {
-    type Err = NotAnId;
-
-    fn from_str(member: &str) -> Result<Self, NotAnId> {
-        match member.split_once(':').ok_or(NotAnId)? {
-            ("news", id) => Ok(Self::Story(id.parse()?)),
-            ("comment", address) => {
-                let (news, comment) = address.split_once(':').ok_or(NotAnId)?;
-                Ok(Self::Comment(CommentAddress { news: news.parse()?, comment: comment.parse()? }))
-            }
-            _ => Err(NotAnId),
-        }
-    }
-}
+read_text!(Item or NotAnId: |member| match member.parse().ok()? {
+    Findable::Story(id) => Some(Self::Story(id)),
+    Findable::Comment(address) => Some(Self::Comment(address)),
+    Findable::Tweet(_) | Findable::Person(_) | Findable::Site(_) => None,
+});
 
 /// Adds the number of an item to the batch that posts it.
 pub(crate) fn write(batch: &mut Batch, item: Item, number: ItemNumber) {
@@ -76,13 +65,7 @@ pub(crate) fn imported(
     source: &ImportSource,
     there: Vec<u64>,
 ) -> impl Fetch<Value = HashMap<u64, ItemNumber>> {
-    // Redis refuses to look for nothing.
-    let asked = (!there.is_empty())
-        .then(|| read::scores(keys::imported(source), there.iter().map(ToString::to_string)));
-    asked.into_iter().collect::<Vec<_>>().map(move |scores| {
-        let found = there.into_iter().zip(scores.into_iter().flatten());
-        found.filter_map(|(there, score)| Some((there, number_of(score?)))).collect()
-    })
+    numbers_in(keys::imported(source), there)
 }
 
 /// The item with a number, if there is one.
@@ -94,29 +77,35 @@ pub(crate) fn with_number(number: ItemNumber) -> impl Fetch<Value = Option<Item>
 
 /// The numbers of some items; without those that have none.
 pub(crate) fn numbers_of(items: Vec<Item>) -> impl Fetch<Value = HashMap<Item, ItemNumber>> {
+    numbers_in(keys::ITEMS.to_owned(), items)
+}
+
+/// The numbers that a list has of some things.
+fn numbers_in<T: Display + Eq + Hash + Send>(
+    list: String,
+    things: Vec<T>,
+) -> impl Fetch<Value = HashMap<T, ItemNumber>> {
     // Redis refuses to look for nothing.
-    let asked = (!items.is_empty()).then(|| read::scores(keys::ITEMS, items.iter().map(Item::to_string)));
-    asked.into_iter().collect::<Vec<_>>().map(move |scores| {
-        let numbered = items.into_iter().zip(scores.into_iter().flatten());
-        numbered.filter_map(|(item, score)| Some((item, number_of(score?)))).collect()
+    let asked = (!things.is_empty()).then(|| read::scores(list, things.iter().map(T::to_string)));
+    Fetch::map(asked, move |scores| {
+        let numbered = things.into_iter().zip(scores.into_iter().flatten());
+        numbered.filter_map(|(thing, score)| Some((thing, number_of(score?)))).collect()
     })
 }
 
 /// At most `count` items below a number, the newest first, each with its number.
 pub(crate) fn below(number: Option<ItemNumber>, count: u64) -> impl Fetch<Value = Vec<(Item, ItemNumber)>> {
     let highest = number.map_or(f64::INFINITY, |number| score(number.0) - 1.0);
-    let scores = (f64::NEG_INFINITY, highest);
-    read::sorted_by_score(keys::ITEMS, Order::Descending, scores, count).map(|found| {
-        fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
-    })
+    read::sorted_by_score(keys::ITEMS, Order::Descending, (f64::NEG_INFINITY, highest), count).map(numbered)
 }
 
 /// At most `count` items with numbers from the first to the last, in their order.
 pub(crate) fn between((first, last): (u64, u64), count: u64) -> impl Fetch<Value = Vec<(Item, ItemNumber)>> {
-    let scores = (score(first), score(last));
-    read::sorted_by_score(keys::ITEMS, Order::Ascending, scores, count).map(|found| {
-        fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
-    })
+    read::sorted_by_score(keys::ITEMS, Order::Ascending, (score(first), score(last)), count).map(numbered)
+}
+
+fn numbered(found: Vec<(String, f64)>) -> Vec<(Item, ItemNumber)> {
+    fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
 }
 
 /// The counter, as it is stored, and the highest number that is drawn or given.
@@ -131,17 +120,14 @@ fn last() -> impl Fetch<Value = (Option<String>, u64, u64)> {
 
 /// Adds to a batch that the counter is at a number, if it is still as it was read.
 fn raise(batch: &mut Batch, (stored, drawn): (Option<String>, u64), to: u64) {
-    match stored {
-        Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
-        None => batch.key_absent(keys::ITEMS_COUNT),
-    };
+    batch.string_unchanged(keys::ITEMS_COUNT, stored);
     let by = to.saturating_sub(drawn);
     batch.increment(keys::ITEMS_COUNT, i64::try_from(by).unwrap_or(i64::MAX));
 }
 
 /// Raises the counter to the highest number that an item has, if it is below, so that no number is given twice.
 /// Returns whether it did. Rounds: 2.
-pub(crate) async fn raise_count(site: &Site) -> Result<bool, Error> {
+pub(crate) async fn raise_count(site: &Site) -> Result<bool> {
     let (stored, drawn, last) = site.store.fetch(last()).await?;
     if last <= drawn {
         return Ok(false);
@@ -156,7 +142,7 @@ pub(crate) async fn raise_count(site: &Site) -> Result<bool, Error> {
 ///
 /// # Errors
 /// When the store fails, or others draw numbers all the time.
-pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<(), Error> {
+pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<()> {
     for items in items.chunks(NUMBERED_AT_ONCE) {
         let members: Vec<String> = items.iter().map(Item::to_string).collect();
         site.act(keys::ITEMS_COUNT, || async {
@@ -194,7 +180,7 @@ fn give_next(
 ///
 /// # Errors
 /// When the store fails, or others draw numbers all the time.
-pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<(), Error> {
+pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<()> {
     let member = item.to_string();
     site.act(keys::ITEMS_COUNT, || async {
         let own = site.store.fetch(read::score(keys::ITEMS, &member)).await?;
@@ -212,15 +198,13 @@ pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<(), Error> 
 
 /// When an item was posted; the end of time for one that is not there.
 fn time_of(item: Option<Item>) -> impl Fetch<Value = u64> {
-    let (key, field) = match item {
-        Some(Item::Story(id)) => (keys::news(id), "ctime".to_owned()),
-        Some(Item::Comment(address)) => (keys::thread(address.news), address.comment.to_string()),
-        None => (keys::ITEMS_COUNT.to_owned(), String::new()),
-    };
+    let stored = item.map(|item| match item {
+        Item::Story(id) => read::field(keys::news(id), "ctime"),
+        Item::Comment(address) => read::field(keys::thread(address.news), address.comment.to_string()),
+    });
     let is_comment = matches!(item, Some(Item::Comment(_)));
-    item.map(|_| read::field(key, field)).into_iter().collect::<Vec<_>>().map(move |stored| {
-        let stored = stored.into_iter().flatten().next();
-        let time = stored.and_then(|stored| {
+    Fetch::map(stored, move |stored| {
+        let time = stored.flatten().and_then(|stored| {
             if !is_comment {
                 return stored.parse().ok();
             }
@@ -233,15 +217,11 @@ fn time_of(item: Option<Item>) -> impl Fetch<Value = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn the_counter_is_raised_to_the_highest_number() {
         for (stored, raised) in [(None, true), (Some("3"), true), (Some("9"), false), (Some("12"), false)] {
-            let store = Store::in_memory().await.unwrap();
-            let site = Site::new(store, Rules::default(), PasswordWorker::default());
+            let site = Site::in_memory().await;
             let mut batch = Batch::new();
             batch.sorted_add(keys::ITEMS, "news:1", 9.0);
             if let Some(stored) = stored {

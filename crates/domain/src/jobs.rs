@@ -28,12 +28,12 @@ use crate::queue::{Lane, Lease};
 use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
 use crate::values::{Moment, UserId};
-use crate::{Decision, Error, Site, counts, fields, keys};
+use crate::{Decision, Error, Result, Site, counts, fields, keys};
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
@@ -88,7 +88,7 @@ pub(crate) struct JobKind {
 }
 
 /// The future decision of a step.
-pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<StepOutcome>, Error>>;
+pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<StepOutcome>>>;
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl Step<'_> {
 
     /// Starts jobs that the batch of this step adds, once it is applied.
     pub(crate) fn starts(&self, jobs: impl IntoIterator<Item = Job>) {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
+        self.added.lock().extend(jobs);
     }
 
     /// Notes how many deliveries the batch of this step makes.
@@ -220,7 +220,7 @@ pub(crate) fn demand_none(batch: &mut Batch, job: &Job) {
 /// # Errors
 /// [`Error::Busy`] when a step conflicts too often, or the store's. The job then stays in
 /// the queue.
-pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool, Error> {
+pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool> {
     loop {
         match do_some_steps(site, now, kind, job).await? {
             StepOutcome::Done => return Ok(true),
@@ -231,7 +231,7 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job)
 }
 
 /// Does some steps of a job, at most so many that other jobs get a turn.
-async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
+async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome> {
     for _ in 0..TURN_STEPS {
         let outcome = do_step(site, now, kind, job).await?;
         if outcome != StepOutcome::More {
@@ -242,9 +242,9 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> R
 }
 
 /// Does the next step of a job.
-async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
+async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome> {
     let (added, deliveries) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-    let taken = || std::mem::take(&mut *added.lock().unwrap_or_else(PoisonError::into_inner));
+    let taken = || std::mem::take(&mut *added.lock());
     let done = site.act_without_turns(STEP_ATTEMPTS, || async {
         // Jobs and deliveries that a failed attempt has noted are void.
         drop(taken());
@@ -267,7 +267,7 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
 
 /// Does all jobs in the queue, except those that another server is working on. Jobs of
 /// unknown kinds stay in the queue.
-pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
+pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<()> {
     let waiting = read::sorted_range(&*Lane::JOBS.key, Order::Ascending, 0, u64::MAX);
     for (name, _) in site.store.fetch(waiting).await? {
         let job = Job::from_name(name);
@@ -294,9 +294,6 @@ fn warn_of_unknown_kind(site: &Site, job: &Job, now: Moment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);
     const DONE: &str = "done";
@@ -304,7 +301,7 @@ mod tests {
     /// Has as many steps as its subject says, and counts the steps of all jobs in one key.
     const COUNTING: JobKind = JobKind { name: "count", step: |current| Box::pin(count(current)) };
 
-    async fn count(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+    async fn count(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
         let Some(to) = current.subject::<u64>() else {
             return Ok(current.skip());
         };
@@ -318,8 +315,7 @@ mod tests {
     }
 
     async fn site_with_jobs(names: &[&str]) -> Site {
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let mut batch = Batch::new();
         for name in names {
             add(&mut batch, &Job::from_name((*name).to_owned()), NOW, UserId(1));
@@ -356,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_and_a_command_together_do_each_step_once() {
         let site = site_with_jobs(&["count:60", "count:61", "count:62"]).await;
-        let command = Site::new(site.store.clone(), Rules::default(), PasswordWorker::default());
+        let command = Site::on(site.store.clone());
         let together = [&site, &command].map(|site| finish_waiting(site, NOW, &[COUNTING]));
         for outcome in futures_util::future::join_all(together).await {
             outcome.unwrap();

@@ -449,8 +449,9 @@ schema! {
         /// How far the user has read threads.
         USER_VISITS: Hash, NEVER, Ours, ACCOUNTS [OldestLeaves MAX_VISITED_THREADS] =
             user_visits(id: UserId) "user:" {id, "user id"} ":visits";
-        /// The entries of the user's inbox; the newest 1,000.
-        USER_INBOX: SortedSet, NEVER, Ours, INBOXES = user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
+        /// The entries of the user's inbox.
+        USER_INBOX: SortedSet, NEVER, Ours, INBOXES [OldestLeaves INBOX_SIZE] =
+            user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
         /// The unread ones of them, which the user's badge counts.
         USER_UNREAD: SortedSet, NEVER, Ours, INBOXES = user_unread(id: UserId) "user:" {id, "user id"} ":unread";
         /// The entries that the user has marked as read at once, as long as that can be undone.

@@ -94,5 +94,5 @@ pub mod values;
 pub(crate) use self::action::Decision;
 pub(crate) use self::site::Applied;
 pub use self::site::Site;
-pub use error::{Error, Refusal};
+pub use error::{Error, Refusal, Result};
 pub use tidings_supervision as supervision;

@@ -12,8 +12,8 @@ use crate::values::{
     MARK_DELAY_SECONDS, MARK_INTERVAL_SECONDS, MARKS_PER_BATCH, MAX_PENDING_MARKS, NewsId, READING_SECONDS,
     Timestamp, UserId,
 };
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How far somebody has read a thread. Stored as five numbers, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,7 @@ process_state!(PendingMarks);
 impl PendingMarks {
     /// The pending marks of a reader.
     pub(crate) fn of(&self, reader: UserId) -> HashMap<NewsId, PendingMark> {
-        self.lock().get(&reader).cloned().unwrap_or_default()
+        self.0.lock().get(&reader).cloned().unwrap_or_default()
     }
 
     /// Notes that somebody has read a page of a thread, and now has this mark.
@@ -141,7 +141,7 @@ impl PendingMarks {
     }
 
     fn change(&self, now: Timestamp, reader: UserId, news: NewsId, change: impl FnOnce(&mut PendingMark)) {
-        let mut readers = self.lock();
+        let mut readers = self.0.lock();
         let is_known = readers.get(&reader).is_some_and(|marks| marks.contains_key(&news));
         if !is_known && readers.values().map(HashMap::len).sum::<usize>() >= MAX_PENDING_MARKS {
             tracing::debug!(user = %reader, "too many marks of threads wait to be stored");
@@ -155,7 +155,7 @@ impl PendingMarks {
     /// Some marks that are to be stored, as far as [`MARKS_PER_BATCH`] allows. Forgets those
     /// that were stored long enough ago.
     pub(crate) fn take(&self, now: Timestamp, which: WhichMarks) -> Vec<(UserId, NewsId, PendingMark)> {
-        let mut readers = self.lock();
+        let mut readers = self.0.lock();
         let mut taken = Vec::new();
         for (reader, marks) in readers.iter_mut() {
             marks.retain(|_, pending| pending.changed.is_some() || pending.is_recent(now));
@@ -179,7 +179,7 @@ impl PendingMarks {
         news: NewsId,
         (taken, stored): (PendingMark, Option<ThreadMark>),
     ) {
-        if let Some(pending) = self.lock().get_mut(&reader).and_then(|marks| marks.get_mut(&news))
+        if let Some(pending) = self.0.lock().get_mut(&reader).and_then(|marks| marks.get_mut(&news))
             && pending.mark == taken.mark
         {
             pending.mark = stored;
@@ -189,13 +189,9 @@ impl PendingMarks {
 
     /// A mark that was taken could not be stored.
     pub(crate) fn note_failed(&self, now: Timestamp, reader: UserId, news: NewsId) {
-        if let Some(pending) = self.lock().get_mut(&reader).and_then(|marks| marks.get_mut(&news)) {
+        if let Some(pending) = self.0.lock().get_mut(&reader).and_then(|marks| marks.get_mut(&news)) {
             pending.changed.get_or_insert(now);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<UserId, HashMap<NewsId, PendingMark>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

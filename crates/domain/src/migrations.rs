@@ -21,11 +21,10 @@ use crate::keys;
 use crate::keys::families::{self, Family};
 use crate::news::by_votes;
 use crate::news::discounted::DiscountedVotes;
-use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::values::{MAX_SAVED, NewsId, Timestamp, UserId};
-use crate::{Applied, Error, Site, draws, sites};
+use crate::{Applied, Error, Result, Site, draws, sites};
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
@@ -41,7 +40,7 @@ const STORIES_AT_ONCE: usize = 10;
 const NEWEST_STORIES: u64 = 200;
 
 /// One step of a migration.
-pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
 /// The step to a version from the one before it.
 pub struct Migration {
@@ -56,111 +55,61 @@ pub struct Migration {
     pub run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>,
 }
 
-/// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 16] = [
-    Migration {
-        to: 1,
-        what: "give every account its entry in the index of names, and the counter of articles its number",
-        changes_with: None,
-        run: |site, advance| Box::pin(complete_accounts(site, advance)),
-    },
-    Migration {
-        to: 2,
-        what: "give names their entries in the index of names by their letters and digits alone",
-        changes_with: None,
-        run: |site, advance| Box::pin(names::fold_anew(site, advance)),
-    },
-    Migration {
-        to: 3,
-        what: "count the e-mail addresses as confirmed that get mails which their owners have switched on, \
-               and note when waiting mails were written",
-        changes_with: None,
-        run: |site, advance| Box::pin(confirm_known_addresses(site, advance)),
-    },
-    Migration {
-        to: 4,
-        what: "note that votes cost karma on a site that has accounts",
-        changes_with: None,
-        run: |site, _| Box::pin(karma::keep_economy(site)),
-    },
-    Migration {
-        to: 5,
-        what: "give stories and comments their item numbers, in the order of their times",
-        changes_with: None,
-        run: |site, advance| Box::pin(number_items(site, advance)),
-    },
-    Migration {
-        to: 6,
-        what: "give every account the list of what it saved, apart from what it voted up",
-        changes_with: None,
-        run: |site, advance| Box::pin(list_saved(site, advance)),
-    },
-    Migration {
-        to: 7,
-        what: "give every account the lists of what it posted and no other list of it has, and of all that it \
-               flagged, and add jobs that delete what people who left have left behind",
-        changes_with: None,
-        run: |site, advance| Box::pin(unseen::list_all(site, advance)),
-    },
-    Migration {
-        to: 8,
-        what: "give names their entries in the index of names with i, l and 1 as one letter",
-        changes_with: None,
-        run: |site, advance| Box::pin(names::fold_anew(site, advance)),
-    },
-    Migration {
-        to: 9,
-        what: "mark removed posts that waited for approval before, because nobody has been shown them",
-        changes_with: None,
-        run: |site, advance| Box::pin(never_shown::mark_all(site, advance)),
-    },
-    Migration {
-        to: 10,
-        what: "count the votes of people who have voted on a site both with www. and without",
-        changes_with: None,
-        run: |site, advance| Box::pin(sites::count_all(site, advance)),
-    },
-    Migration {
-        to: 11,
-        what: "put back into inboxes what removed posts took away, and let comments and posts name what removed them",
-        changes_with: Some(keys::MODERATION_COUNT),
-        run: |site, advance| Box::pin(removed_by::move_all(site, advance)),
-    },
-    Migration {
-        to: 12,
-        what: "forget what earlier versions noted about who sends mails and messages, and until when nobody does",
-        changes_with: None,
-        run: |site, _| Box::pin(forget_turns(site)),
-    },
-    Migration {
-        to: 13,
-        what: "note that home timelines which were moved out of the store are made anew",
-        changes_with: None,
-        run: |site, advance| Box::pin(moved_homes::end_all(site, advance)),
-    },
-    Migration {
-        to: 14,
-        what: "let removed stories and profiles name what removed them",
-        changes_with: Some(keys::MODERATION_COUNT),
-        run: |site, advance| Box::pin(removed_by::move_the_rest(site, advance)),
-    },
-    Migration {
-        to: 15,
-        what: "list the stories of each age by their votes",
-        changes_with: None,
-        run: |site, advance| Box::pin(list_by_votes(site, advance)),
-    },
-    Migration {
-        to: 16,
-        what: "give every account the lists of those of its stories and comments that others do not see",
-        changes_with: None,
-        run: |site, advance| Box::pin(gone::list_all(site, advance)),
-    },
-];
+/// Declares migrations: the version, what leads to it, the key that decides what it changes, and its description.
+macro_rules! migrations {
+    ($($to:literal: $run:path, $changes_with:expr, $what:literal;)+) => {
+        /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
+        pub static MIGRATIONS: [Migration; LAYOUT_VERSION as usize] = [$(
+            Migration {
+                to: $to,
+                what: $what,
+                changes_with: $changes_with,
+                run: |site, advance| Box::pin($run(site, advance)),
+            },
+        )+];
+    };
+}
+
+migrations! {
+    1: complete_accounts, None,
+        "give every account its entry in the index of names, and the counter of articles its number";
+    2: names::fold_anew, None,
+        "give names their entries in the index of names by their letters and digits alone";
+    3: confirm_known_addresses, None,
+        "count the e-mail addresses as confirmed that get mails which their owners have switched on, \
+        and note when waiting mails were written";
+    4: karma::keep_economy, None,
+        "note that votes cost karma on a site that has accounts";
+    5: number_items, None,
+        "give stories and comments their item numbers, in the order of their times";
+    6: list_saved, None,
+        "give every account the list of what it saved, apart from what it voted up";
+    7: unseen::list_all, None,
+        "give every account the lists of what it posted and no other list of it has, and of all that it \
+        flagged, and add jobs that delete what people who left have left behind";
+    8: names::fold_anew, None,
+        "give names their entries in the index of names with i, l and 1 as one letter";
+    9: never_shown::mark_all, None,
+        "mark removed posts that waited for approval before, because nobody has been shown them";
+    10: sites::count_all, None,
+        "count the votes of people who have voted on a site both with www. and without";
+    11: removed_by::move_all, Some(keys::MODERATION_COUNT),
+        "put back into inboxes what removed posts took away, and let comments and posts name what removed them";
+    12: forget_turns, None,
+        "forget what earlier versions noted about who sends mails and messages, and until when nobody does";
+    13: moved_homes::end_all, None,
+        "note that home timelines which were moved out of the store are made anew";
+    14: removed_by::move_the_rest, Some(keys::MODERATION_COUNT),
+        "let removed stories and profiles name what removed them";
+    15: list_by_votes, None,
+        "list the stories of each age by their votes";
+    16: gone::list_all, None,
+        "give every account the lists of those of its stories and comments that others do not see";
+}
 
 /// Lists all stories by their votes, as old as they were when the newest was posted. Rounds: 2 for each 1,000 keys, and those of
 /// [`by_votes::place_all`].
-async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<()> {
     let newest = site.store.fetch(read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1)).await?;
     let now = newest.first().map(|(_, posted)| Timestamp::from_score(*posted)).unwrap_or_default();
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
@@ -173,17 +122,16 @@ async fn list_by_votes(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
 
 /// Forgets who sends what, and until when nobody does, as earlier versions noted it. What waits stays where it is, and is
 /// due as before; a receiver that rested is tried at once. Rounds: 1.
-async fn forget_turns(site: &Site) -> Result<(), Error> {
+async fn forget_turns(site: &Site, _: Advance<'_>) -> Result<()> {
     let mut batch = Batch::new();
     keys::EARLIER_TURNS.iter().for_each(|key| batch.delete(*key));
     batch.delete_field(keys::HUB_STATE, "due");
-    apply(&site.store, batch).await?;
-    Ok(())
+    apply(&site.store, batch).await.map(drop)
 }
 
 /// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys and for
 /// each user, and at most 2 for each 1,000 stories of a user.
-async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         for user in first_parts(&keys, &families::USER_UPVOTED).filter_map(|id| id.parse().ok()) {
@@ -193,7 +141,7 @@ async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
+async fn list_saved_of(site: &Site, user: UserId) -> Result<()> {
     let all = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, u64::MAX);
     let left = read::field(keys::user(user), DEACTIVATED);
     let (all, left) = site.store.fetch((all, left)).await?;
@@ -225,50 +173,47 @@ async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
 }
 
 /// Numbers all stories and comments that have no item number, in the order of their times.
-pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     let mut found: Vec<(Timestamp, Item)> = Vec::new();
     while let Some(keys) = walk.next().await? {
         let stories = first_parts(&keys, &families::NEWS).filter_map(|id| id.parse().ok());
         found.extend(items_of(site, &stories.collect::<Vec<NewsId>>()).await?);
     }
+    number_in_order(site, found).await
+}
+
+async fn number_in_order(site: &Site, mut found: Vec<(Timestamp, Item)>) -> Result<()> {
     found.sort_by_key(|(time, _)| *time);
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
 }
 
 /// Numbers the newest stories and their comments, which Lamer News may have written without, and lists them by votes.
-async fn complete_newest(site: &Site) -> Result<(), Error> {
+async fn complete_newest(site: &Site) -> Result<()> {
     let newest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, NEWEST_STORIES);
     let newest = site.store.fetch(newest).await?;
     let stories: Vec<NewsId> = newest.iter().filter_map(|(id, _)| id.parse().ok()).collect();
     let now = newest.first().map(|(_, posted)| Timestamp::from_score(*posted)).unwrap_or_default();
     by_votes::place_all(site, now, &stories).await?;
-    let mut found = items_of(site, &stories).await?;
-    found.sort_by_key(|(time, _)| *time);
-    items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
+    number_in_order(site, items_of(site, &stories).await?).await
 }
 
 /// Stories and their comments, each with its time. Those that cannot be read are left out. Rounds: 1 for
 /// each ten stories.
-async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>, Error> {
+async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>> {
     let mut found = Vec::new();
     for stories in stories.chunks(STORIES_AT_ONCE) {
-        let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
-        let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
-        for (id, (news, thread)) in stories.iter().zip(read) {
+        let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
+        for (news, comments) in site.store.fetch(read).await? {
             let Some(news) = news else { continue };
-            found.push((news.ctime, Item::Story(*id)));
-            for (field, json) in &thread.0 {
-                if let Some(comment) = Comment::from_field(*id, field, json) {
-                    found.push((comment.ctime, Item::Comment(comment.address())));
-                }
-            }
+            found.push((news.ctime, Item::Story(news.id)));
+            found.extend(comments.iter().map(|comment| (comment.ctime, Item::Comment(comment.address()))));
         }
     }
     Ok(found)
 }
 
-async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()> {
     confirmation::confirm_known_addresses(site, advance).await?;
     // When the waiting mails were written: as far as is known, when they are due.
     let all = read::sorted_range(keys::MAIL_OUTBOX, Order::Ascending, 0, u64::MAX);
@@ -282,7 +227,7 @@ async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
 /// Redis for some time, so the server also does this at each start.
-pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()> {
     complete_accounts(site, advance).await?;
     if items::raise_count(site).await? {
         tracing::info!("raised the counter of items to the highest number that an item has");
@@ -290,7 +235,7 @@ pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()
     complete_newest(site).await
 }
 
-async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<()> {
     match draws::raise_article_count(site).await {
         Ok(false) => {}
         Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
@@ -336,7 +281,7 @@ pub enum UnusableStore {
 }
 
 /// Reads the state of a store. Rounds: 2.
-pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
+pub async fn state_of(store: &Store) -> Result<StoreState> {
     let reads = (read::string(keys::LAYOUT_VERSION), read::string(keys::UNFINISHED));
     let (version, unfinished) = store.fetch(reads).await?;
     let layout = version.as_deref().map_or(Some(0), |text| text.parse().ok());
@@ -350,7 +295,7 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
 
 /// Whether a store has a site, of whatever program and age: a key of one of our families, so not only
 /// keys of other programs on the same Redis database. Rounds: 1, and at most 100 without the common keys.
-pub async fn has_site(store: &Store) -> Result<bool, Error> {
+pub async fn has_site(store: &Store) -> Result<bool> {
     const NAMES_AT_ONCE: usize = 1_000;
     const MOST_PAGES: usize = 100;
     // Keys that nearly every site has, so that few names are read.
@@ -416,7 +361,7 @@ pub async fn migrate(
     state: &StoreState,
     migrations: &[Migration],
     advance: Advance<'_>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut layout = state.layout;
     if layout == 0 && state.keys > 0 {
         note_incomplete(&site.store).await?;
@@ -439,46 +384,41 @@ pub async fn migrate(
 const INCOMPLETE: &str = "incomplete";
 
 /// Notes that the store lacks what Lamer News and the first versions did not write. The checks make it.
-async fn note_incomplete(store: &Store) -> Result<(), Error> {
+async fn note_incomplete(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.set_field(keys::SITE, INCOMPLETE, "1");
-    apply(store, batch).await?;
-    Ok(())
+    apply(store, batch).await.map(drop)
 }
 
 /// Whether the store lacks lists and articles that Lamer News did not write. Rounds: 1.
-pub async fn is_incomplete(store: &Store) -> Result<bool, Error> {
+pub async fn is_incomplete(store: &Store) -> Result<bool> {
     Ok(store.fetch(read::field(keys::SITE, INCOMPLETE)).await?.is_some())
 }
 
 /// Notes that nothing is missing any more. Rounds: 1.
-pub async fn note_complete(store: &Store) -> Result<(), Error> {
+pub async fn note_complete(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.delete_field(keys::SITE, INCOMPLETE);
-    apply(store, batch).await?;
-    Ok(())
+    apply(store, batch).await.map(drop)
 }
 
 /// Gives an empty store the version of this program before a command writes to it, so that the server
 /// does not take it for one of an earlier version. Rounds: 3.
-pub async fn begin_new(store: &Store) -> Result<(), Error> {
+pub async fn begin_new(store: &Store) -> Result<()> {
     let state = state_of(store).await?;
     let is_new = state.keys == u64::from(state.unfinished.is_some());
     if is_new { note_version(store, 0, LAYOUT_VERSION).await } else { Ok(()) }
 }
 
 /// Gives a store without a site the version of this program. Rounds: 1.
-pub async fn note_newest(store: &Store) -> Result<(), Error> {
+pub async fn note_newest(store: &Store) -> Result<()> {
     note_version(store, 0, LAYOUT_VERSION).await
 }
 
 /// Stores the version. Another server may have done that before.
-async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
+async fn note_version(store: &Store, from: u64, to: u64) -> Result<()> {
     let mut batch = Batch::new();
-    match from {
-        0 => batch.key_absent(keys::LAYOUT_VERSION),
-        from => batch.string_equals(keys::LAYOUT_VERSION, from.to_string()),
-    };
+    batch.string_unchanged(keys::LAYOUT_VERSION, (from > 0).then(|| from.to_string()));
     batch.set(keys::LAYOUT_VERSION, to.to_string());
     match apply(store, batch).await? {
         Applied::Yes(_) => Ok(()),
@@ -490,17 +430,9 @@ async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     async fn set(site: &Site, key: &str, value: &str) {
-        let mut batch = Batch::new();
-        batch.set(key, value);
-        site.store.commit(batch).await.unwrap();
+        site.store.commit(Batch::of(|batch| batch.set(key, value))).await.unwrap();
     }
 
     async fn get(site: &Site, key: &str) -> Option<String> {
@@ -512,7 +444,7 @@ mod tests {
         Migration { to, what: "plant", changes_with: None, run }
     }
 
-    async fn append(site: &Site, text: &str) -> Result<(), Error> {
+    async fn append(site: &Site, text: &str) -> Result<()> {
         let before = get(site, "planted").await.unwrap_or_default();
         set(site, "planted", &(before + text)).await;
         Ok(())
@@ -526,7 +458,7 @@ mod tests {
         ]
     }
 
-    async fn run(site: &Site, migrations: &[Migration]) -> Result<(), Error> {
+    async fn run(site: &Site, migrations: &[Migration]) -> Result<()> {
         let state = state_of(&site.store).await?;
         migrate(site, &state, migrations, &|_, _| {}).await
     }
@@ -539,7 +471,7 @@ mod tests {
 
     #[tokio::test]
     async fn addresses_that_get_mail_count_as_confirmed_and_no_others() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         /// The id, the fields, and the address that counts as confirmed.
         type Stored = (&'static str, &'static [(&'static str, &'static str)], Option<&'static str>);
         let users: [Stored; 6] = [
@@ -570,7 +502,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_to_be_sent_in_an_older_store_still_waits() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let waits = [
             (keys::MAIL_OUTBOX, "confirm:1:7"),
             (keys::MAIL_WRITTEN, "confirm:1:7"),
@@ -588,7 +520,7 @@ mod tests {
         site.store.commit(batch).await.unwrap();
         // Another server may have done it, or one that was killed before it noted the version.
         for _ in 0..2 {
-            forget_turns(&site).await.unwrap();
+            forget_turns(&site, &|_, _| {}).await.unwrap();
         }
         run(&site, &MIGRATIONS).await.unwrap();
         for (key, member) in waits {
@@ -609,7 +541,7 @@ mod tests {
     #[tokio::test]
     async fn home_timelines_that_were_moved_are_nowhere() {
         for (is_moved, expected) in [(true, Some("nowhere")), (false, None)] {
-            let site = site().await;
+            let site = Site::in_memory().await;
             let mut batch = Batch::new();
             batch.set(keys::USERS_COUNT, "2");
             batch.set(keys::LAYOUT_VERSION, "10");
@@ -630,7 +562,7 @@ mod tests {
     #[tokio::test]
     async fn each_migration_runs_once_and_in_order() {
         for (version, expected) in [(None, "abc"), (Some("1"), "bc"), (Some("2"), "c"), (Some("3"), "")] {
-            let site = site().await;
+            let site = Site::in_memory().await;
             set(&site, "users.count", "1").await;
             if let Some(version) = version {
                 set(&site, keys::LAYOUT_VERSION, version).await;
@@ -645,7 +577,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_store_only_gets_its_version() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         run(&site, &three()).await.unwrap();
         assert_eq!(get(&site, "planted").await, None);
         assert_eq!(state_of(&site.store).await.unwrap().layout, 3);
@@ -653,7 +585,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_migration_that_fails_is_tried_again_and_not_those_before_it() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         set(&site, "users.count", "1").await;
         let mut migrations = three();
         migrations[1].run = |_, _| Box::pin(async { Err(Error::Busy) });
@@ -665,7 +597,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_newer_or_a_half_restored_store_is_refused() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         set(&site, keys::LAYOUT_VERSION, &(LAYOUT_VERSION + 1).to_string()).await;
         let state = state_of(&site.store).await.unwrap();
         assert_eq!(state.demand_usable(), Err(UnusableStore::Newer(LAYOUT_VERSION + 1)));
@@ -687,13 +619,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_site_that_a_command_begins_is_not_migrated_later() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         begin_new(&site.store).await.unwrap();
         set(&site, "users.count", "1").await;
         let state = state_of(&site.store).await.unwrap();
         assert!(state.layout == LAYOUT_VERSION && state.pending(&MIGRATIONS).is_empty());
         // One of an earlier version is.
-        let old = self::site().await;
+        let old = Site::in_memory().await;
         set(&old, "users.count", "1").await;
         begin_new(&old.store).await.unwrap();
         assert_eq!(state_of(&old.store).await.unwrap().layout, 0);

@@ -16,8 +16,7 @@
 //! An action notes the facts that it changes in its line (`changes.rs`). An undo puts them back where they are as
 //! the action left them, and says by which line they have changed otherwise.
 //!
-//! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
-//! (`effect.rs`), and the action that undoes it in `Line::inverse` (`log.rs`).
+//! To add an action: its declaration (`values/actions/declared.rs`), and an arm in `effect_of` (`effect.rs`).
 
 mod act;
 pub mod announcing;

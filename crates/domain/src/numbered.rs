@@ -22,7 +22,7 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, ITEM_UPDATES, ItemNumber, NewsId, SUBMITTED_ITEMS, Timestamp,
     UNKNOWN_ITEMS, UserId,
 };
-use crate::{Error, Refusal, fields, keys};
+use crate::{Error, Refusal, Result, fields, keys};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl NumberedComment {
 
 /// The story or the comment with a number; `None` if there is none, or if it waits for approval. Rounds: at
 /// most 4, whatever the number of its comments.
-pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>, Error> {
+pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>> {
     let Some(found) = with_number(visit, number).await? else { return Ok(None) };
     let (news, comment) = match found {
         Item::Story(news) => (news, None),
@@ -146,14 +146,14 @@ pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Number
 
 /// The item with a number. An item keeps its number, so only the absence of an item can change. Rounds: 1,
 /// and 1 more without an item.
-async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
+async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>> {
     match visit.fetch(items::with_number(number).apart()).await? {
         Some(item) => Ok(Some(item)),
         None => visit.fetch(items::with_number(number)).await,
     }
 }
 
-async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result<NumberedItem, Error> {
+async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result<NumberedItem> {
     let kids = kids(thread, None);
     let numbers = numbers(visit, kids.iter().copied()).await?;
     let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
@@ -166,7 +166,7 @@ async fn numbered_comment(
     number: ItemNumber,
     thread: &Thread,
     id: CommentId,
-) -> Result<Option<NumberedItem>, Error> {
+) -> Result<Option<NumberedItem>> {
     let lines = &thread.lines;
     let position = lines.position(id);
     let place = position.and_then(|position| lines.places().get(position));
@@ -216,7 +216,7 @@ fn kids(thread: &Thread, position: Option<usize>) -> Vec<Item> {
 pub async fn numbers(
     visit: &mut Visit,
     items: impl IntoIterator<Item = Item>,
-) -> Result<HashMap<Item, ItemNumber>, Error> {
+) -> Result<HashMap<Item, ItemNumber>> {
     let items: Vec<Item> = items.into_iter().collect();
     if items.is_empty() {
         return Ok(HashMap::new());
@@ -225,10 +225,7 @@ pub async fn numbers(
 }
 
 /// The stories with some numbers, by the number. Rounds: 1; none without numbers.
-pub async fn stories(
-    visit: &mut Visit,
-    numbers: &[ItemNumber],
-) -> Result<HashMap<ItemNumber, NewsId>, Error> {
+pub async fn stories(visit: &mut Visit, numbers: &[ItemNumber]) -> Result<HashMap<ItemNumber, NewsId>> {
     let found = numbers.iter().map(|number| items::with_number(*number)).collect::<Vec<_>>();
     let found = visit.fetch_if_needed(found).await?;
     let story = |(number, item): (&ItemNumber, Option<Item>)| match item {
@@ -240,13 +237,13 @@ pub async fn stories(
 
 /// The highest number of an item that visitors may know of; 0 if there is none. Of what waits for approval, the newest
 /// [`UNKNOWN_ITEMS`] are passed over. Rounds: 2, and 2 more if very much waits.
-pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
+pub async fn highest(visit: &mut Visit) -> Result<u64> {
     let mut below = None;
     for count in [FIRST_LOOK, UNKNOWN_ITEMS - FIRST_LOOK] {
         let items = visit.fetch(items::below(below, count)).await?;
-        let states: Vec<_> = items.iter().map(|(item, _)| SecrecyOf::read(*item)).collect();
-        let states = visit.fetch_if_needed(states).await?;
-        let known = items.iter().zip(states).find(|(_, state)| !state.is_secret());
+        let secret: Vec<_> = items.iter().map(|(item, _)| is_secret(*item)).collect();
+        let secret = visit.fetch_if_needed(secret).await?;
+        let known = items.iter().zip(secret).find(|(_, is_secret)| !is_secret);
         if let Some(((_, number), _)) = known {
             return Ok(number.0);
         }
@@ -289,7 +286,7 @@ impl NumberedPerson {
 }
 
 /// The person with exactly this name; `None` if there is nobody. Rounds: at most 3.
-pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>, Error> {
+pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>> {
     let id = visit.fetch(read::string(keys::username_to_id(name))).await?;
     let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
     let Some(id) = id else { return Ok(None) };
@@ -323,7 +320,7 @@ pub struct Updates {
 
 /// The last [`ITEM_UPDATES`] changes, as far as they concern stories, comments and people, without what waits
 /// for approval. Votes are no changes. Rounds: 2.
-pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
+pub async fn updates(visit: &mut Visit) -> Result<Updates> {
     let changed = visit
         .fetch(read::sorted_range(keys::CHANGES, Order::Descending, 0, ITEM_UPDATES))
         .await?
@@ -340,7 +337,7 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
             Findable::Tweet(_) | Findable::Site(_) => {}
         }
     }
-    let states = items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>();
+    let secret = items.iter().copied().map(is_secret).collect::<Vec<_>>();
     let numbers = items::numbers_of(items.clone()).apart();
     let names = UserNames::of(&visit.shared(), people.iter().copied().collect());
     // People who have posted nothing are not named: reading is private.
@@ -349,53 +346,32 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
         lists.or_absent().map(|counts| counts.iter().sum::<u64>())
     };
     let posts = people.iter().map(posts).collect::<Vec<_>>();
-    let (states, numbers, names, posts) = visit.fetch_if_needed((states, numbers, names, posts)).await?;
+    let (secret, numbers, names, posts) = visit.fetch_if_needed((secret, numbers, names, posts)).await?;
     let people = people.iter().zip(posts).filter(|(_, posts)| *posts > 0).map(|(id, _)| id);
-    let secret: HashSet<Item> =
-        items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect();
-    let known = items.iter().filter(|item| !secret.contains(item));
+    let known = items.iter().zip(secret).filter(|(_, is_secret)| !is_secret);
     Ok(Updates {
-        items: known.filter_map(|item| numbers.get(item).copied()).collect(),
+        items: known.filter_map(|(item, _)| numbers.get(item).copied()).collect(),
         people: people.filter_map(|id| Some(names.get(*id)?.to_string())).collect(),
     })
 }
 
 /// Those of some items of which visitors may not know: they wait for approval, were taken away before readers saw them, or
 /// cannot be read. Rounds: 1; none without items.
-pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>, Error> {
-    let states = items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>();
-    let states = visit.fetch_if_needed(states).await?;
-    Ok(items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect())
+pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>> {
+    let secret = items.iter().copied().map(is_secret).collect::<Vec<_>>();
+    let secret = visit.fetch_if_needed(secret).await?;
+    Ok(items.iter().zip(secret).filter(|(_, is_secret)| *is_secret).map(|(item, _)| *item).collect())
 }
 
-/// The facts that decide whether visitors may know of an item.
-struct SecrecyOf {
-    news: Option<News>,
-    /// The comment, if it is one.
-    comment: Option<Option<Comment>>,
-}
-
-impl SecrecyOf {
-    fn read(item: Item) -> impl Fetch<Value = Self> {
-        let (news, comment) = match item {
-            Item::Story(news) => (news, None),
-            Item::Comment(address) => (address.news, Some(address)),
-        };
-        let news = Self::news(news);
-        let comment = comment.map(|address| Comment::at(address).or_absent());
-        (news, comment.into_iter().collect::<Vec<_>>())
-            .map(move |(news, comments)| Self { news, comment: comments.into_iter().next() })
-    }
-
-    fn news(id: NewsId) -> impl Fetch<Value = Option<News>> {
-        read::hash_fields(keys::news(id), News::LISTED_FIELDS).or_absent().map(News::from_listed_fields)
-    }
-
-    /// Whether they may not, because it or its story waits for approval or cannot be read.
-    fn is_secret(&self) -> bool {
-        let hides =
-            |comment: &Option<Comment>| comment.as_ref().is_none_or(|comment| comment.state().is_secret());
-        self.news.as_ref().is_none_or(|news| news.state().is_secret())
-            || self.comment.as_ref().is_some_and(hides)
-    }
+/// Whether visitors may not know of an item, because it or its story waits for approval or cannot be read.
+fn is_secret(item: Item) -> impl Fetch<Value = bool> {
+    let (news, comment) = match item {
+        Item::Story(news) => (news, None),
+        Item::Comment(address) => (address.news, Some(address)),
+    };
+    let comment = comment.map(|address| Comment::at(address).or_absent());
+    (News::listed_by_id(news), comment).map(|(news, comment)| {
+        let hides = |comment: Option<Comment>| comment.is_none_or(|comment| comment.state().is_secret());
+        news.is_none_or(|news| news.state().is_secret()) || comment.is_some_and(hides)
+    })
 }

@@ -13,7 +13,7 @@ use crate::values::post_rule::without_www;
 use crate::values::{
     MAX_RULES_BYTES, Phrases, PostRule, RuleEffect, RuleId, RuleKind, Timestamp, lookalikes,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Result, Site, fields, keys};
 use regex::{RegexSet, RegexSetBuilder};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};
@@ -195,7 +195,7 @@ fn domains_of(host: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The rules of the site. Rounds: 1; none once they are cached.
-pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, Error> {
+pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>> {
     let cache = site.caches.of::<Compiled>();
     let view = View { store: &site.store, now, is_current: true };
     if let Some(rules) = cache.get(view, &()) {
@@ -222,11 +222,7 @@ pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, E
 ///
 /// # Errors
 /// [`Refusal::RefusedByRule`], or the store's.
-pub(crate) async fn check(
-    site: &Site,
-    now: Timestamp,
-    post: CheckedPost<'_>,
-) -> Result<Option<Box<str>>, Error> {
+pub(crate) async fn check(site: &Site, now: Timestamp, post: CheckedPost<'_>) -> Result<Option<Box<str>>> {
     let rules = of_site(site, now).await?;
     match rules.first_match(post) {
         None => Ok(None),

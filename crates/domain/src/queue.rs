@@ -14,7 +14,7 @@ use crate::values::retries::wait_after;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::record_text;
 use crate::values::{HookId, LAST_WAIT_SECONDS, Moment, Timestamp};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Result, Site, keys};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Batch, CheckId, Fetch, Order, read};
@@ -225,7 +225,7 @@ impl Lease {
         site: &Site,
         now: Moment,
         mut batch: Batch,
-    ) -> Result<Option<SendingTurn>, Error> {
+    ) -> Result<Option<SendingTurn>> {
         if !self.is_free(site, now) {
             return Ok(None);
         }
@@ -252,7 +252,7 @@ impl SendingTurn {
 
     /// Whether there is time to send one more thing, after the outcome of the last one: `Some` if the receiver is to
     /// rest for so long.
-    pub fn goes_on(&self, last: &Result<Option<Duration>, Error>) -> bool {
+    pub fn goes_on(&self, last: &Result<Option<Duration>>) -> bool {
         matches!(last, Ok(None)) && self.began.elapsed() < TURN
     }
 
@@ -260,12 +260,7 @@ impl SendingTurn {
     ///
     /// # Errors
     /// That of the outcome, or the store's. If the turn cannot be ended, it ends a minute after it began.
-    pub async fn end(
-        self,
-        site: &Site,
-        now: Moment,
-        last: Result<Option<Duration>, Error>,
-    ) -> Result<(), Error> {
+    pub async fn end(self, site: &Site, now: Moment, last: Result<Option<Duration>>) -> Result<()> {
         let mut batch = Batch::new();
         self.demand(&mut batch);
         match last {
@@ -280,16 +275,9 @@ impl SendingTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);
     const REST: Duration = Duration::from_secs(30);
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     async fn lease(site: &Site) -> Lease {
         site.store.fetch(Lease::of("mails")).await.unwrap()
@@ -301,7 +289,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_is_of_one_server_until_it_ends_or_a_minute_has_passed() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let before = lease(&site).await;
         let turn = before.take(&site, NOW, Batch::new()).await.unwrap().unwrap();
         // Somebody who has read the same is too late.
@@ -322,7 +310,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_was_lost_does_not_end_that_of_another() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let lost = lease(&site).await.take(&site, NOW, Batch::new()).await.unwrap().unwrap();
         lease(&site).await.take(&site, later(61), Batch::new()).await.unwrap().unwrap();
         let taken = lease(&site).await;
@@ -332,7 +320,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_an_earlier_process_was_at_is_free() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let until = later(50).0;
         for (held, is_free) in [
             (format!("{until}:60000:another"), true),
@@ -349,7 +337,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_tried_in_vain_waits_longer_and_keeps_its_age() {
-        let site = site().await;
+        let site = Site::in_memory().await;
         let now = NOW.timestamp();
         let mut batch = Batch::new();
         Lane::MAILS.write(&mut batch, "a", now.as_score());

@@ -22,7 +22,7 @@ use crate::values::{
     ClientNetworks, CountedNetwork, EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, Lacking, MAX_RATED_SOURCES,
     Moment, POSTS_PER_ADDRESS, Rate, RateRules, RatedAction, UserId,
 };
-use crate::{Error, Refusal, Site, counts};
+use crate::{Refusal, Result, Site, counts};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -95,7 +95,7 @@ impl Reports {
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`], or the store's. Rounds: 2 on a shared store.
-pub async fn spend(site: &Site, now: Moment, action: RatedAction, address: IpAddr) -> Result<(), Error> {
+pub async fn spend(site: &Site, now: Moment, action: RatedAction, address: IpAddr) -> Result<()> {
     spend_for(site, now, action, None, address).await
 }
 
@@ -106,7 +106,7 @@ pub(crate) async fn spend_for(
     action: RatedAction,
     account: Option<RatedAccount>,
     address: IpAddr,
-) -> Result<(), Error> {
+) -> Result<()> {
     let rules = &site.rules.rates;
     let buckets = buckets_of(rules, action, account, address);
     if buckets.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) async fn look_for(
     action: RatedAction,
     account: RatedAccount,
     address: IpAddr,
-) -> Result<(), Error> {
+) -> Result<()> {
     let buckets = buckets_of(&site.rules.rates, action, Some(account), address);
     let found = if site.store.is_shared() {
         stored::look(site, now, &buckets).await?
@@ -279,30 +279,17 @@ fn report(site: &Site, now: Moment, action: RatedAction, source: RequestSource) 
     }
 }
 
-/// Logs that logins from an address have failed too often, once a minute.
-pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
-    counts::count_rate_limited(RatedAction::FailedLogin);
-    report(
-        site,
-        now,
-        RatedAction::FailedLogin,
-        RequestSource::Network(ClientNetworks::of(address).narrowest()),
-    );
-}
-
-/// Logs that an account, or an address without one, has too many streams open, once a minute.
-pub fn report_streams(site: &Site, now: Moment, address: IpAddr, account: Option<UserId>) {
-    counts::count_rate_limited(RatedAction::Stream);
-    let source = account.map_or_else(
-        || RequestSource::Network(ClientNetworks::of(address).narrowest()),
-        RequestSource::Account,
-    );
-    report(site, now, RatedAction::Stream, source);
+/// Counts that an account, or an address without one, is over a limit that is kept elsewhere. Logs it once a minute for each.
+pub fn note_refusal(site: &Site, now: Moment, action: RatedAction, address: IpAddr, account: Option<UserId>) {
+    counts::count_rate_limited(action);
+    let network = || RequestSource::Network(ClientNetworks::of(address).narrowest());
+    report(site, now, action, account.map_or_else(network, RequestSource::Account));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::fields::log::logged;
     use crate::passwords::PasswordWorker;
     use crate::values::Rules;

@@ -32,12 +32,13 @@ pub use answer::KeptAnswer;
 use crate::process_state::process_state;
 use crate::site::apply_in;
 use crate::values::{RequestHash, RequestName, UserId};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Error, Result, Site, keys};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, KeyspaceError, Store, read};
 
@@ -104,11 +105,7 @@ impl NamedRequest {
 
     /// Adds the answer to a batch, which then fails if the request was answered already. To the batch that
     /// sets a state, nothing.
-    pub(crate) fn write<A: KeptAnswer>(
-        &self,
-        batch: &mut Batch,
-        answer: &A,
-    ) -> Result<Option<CheckId>, Error> {
+    pub(crate) fn write<A: KeptAnswer>(&self, batch: &mut Batch, answer: &A) -> Result<Option<CheckId>> {
         self.is_noted.store(true, Ordering::Relaxed);
         if self.sets_state {
             return Ok(None);
@@ -135,7 +132,7 @@ impl NamedRequest {
 
     /// The answer, if the request was answered. Rounds: 1, and 1 on a store that waits for replicas, unless
     /// this server knows that they have it.
-    async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {
+    async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>> {
         let Some(record) = site.store.fetch(read::string(&self.key)).await? else { return Ok(None) };
         if site.store.waits_for_replicas() && !site.of::<AnsweredNames>().knows(&self.key) {
             let mut batch = Batch::new();
@@ -149,12 +146,7 @@ impl NamedRequest {
 
     /// Notes the answer to an action that has not done so itself, and was done in this history. Returns false if
     /// an equal request was faster. Rounds: 1.
-    async fn note_after<A: KeptAnswer>(
-        &self,
-        site: &Site,
-        history: &History,
-        answer: &A,
-    ) -> Result<bool, Error> {
+    async fn note_after<A: KeptAnswer>(&self, site: &Site, history: &History, answer: &A) -> Result<bool> {
         let mut batch = Batch::new();
         self.write(&mut batch, answer)?;
         Ok(matches!(apply_in(&site.store, history, batch).await?, Applied::Yes(_)))
@@ -170,7 +162,7 @@ pub(crate) fn note<A: KeptAnswer>(
     request: Option<&NamedRequest>,
     batch: &mut Batch,
     answer: &A,
-) -> Result<(), Error> {
+) -> Result<()> {
     if let Some(request) = request {
         request.write(batch, answer)?;
     }
@@ -232,7 +224,7 @@ where
 ///
 /// # Errors
 /// [`KeyspaceError::Unsure`].
-pub(crate) async fn confirm(store: &Store, history: &History) -> Result<(), Error> {
+pub(crate) async fn confirm(store: &Store, history: &History) -> Result<()> {
     if store.waits_for_replicas() {
         // There is nothing in it to be applied, only to wait for.
         unsure_unless_confirmed(store.commit_in(history, Batch::new()).await)?;
@@ -241,7 +233,7 @@ pub(crate) async fn confirm(store: &Store, history: &History) -> Result<(), Erro
 }
 
 /// Fails unless a batch that checks the values that were read was applied: otherwise they may be lost.
-fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<(), Error> {
+fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<()> {
     match confirmed {
         Ok(_) => Ok(()),
         Err(CommitError::Keyspace(error @ KeyspaceError::Unsure(_))) => Err(error.into()),
@@ -262,20 +254,16 @@ process_state!(AnsweredNames);
 
 impl AnsweredNames {
     fn knows(&self, key: &str) -> bool {
-        self.lock().contains(&hash(key))
+        self.0.lock().contains(&hash(key))
     }
 
     fn remember(&self, key: &str) {
-        let mut answered = self.lock();
+        let mut answered = self.0.lock();
         let hash = hash(key);
         if !answered.contains(&hash) {
             answered.truncate(REMEMBERED - 1);
             answered.push_front(hash);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -288,8 +276,6 @@ fn hash(key: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use crate::{Decision, Refusal};
     use std::sync::atomic::AtomicU64;
     use tidings_keyspace::{EngineClock, Store, StoreOptions};
@@ -301,7 +287,7 @@ mod tests {
     async fn site(clock: &Arc<AtomicU64>) -> Site {
         let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..StoreOptions::default() };
         let store = Store::open("redb::memory:", &options).await.unwrap();
-        Site::new(store, Rules::default(), PasswordWorker::default())
+        Site::on(store)
     }
 
     fn named(user: u64, name: &str, address: &str) -> Option<NamedRequest> {
@@ -310,7 +296,7 @@ mod tests {
     }
 
     /// Adds 1 to a counter, which it answers.
-    async fn count(site: &Site, request: Option<NamedRequest>) -> Result<u64, Error> {
+    async fn count(site: &Site, request: Option<NamedRequest>) -> Result<u64> {
         let action = site.act("count", || async {
             let count = site.store.fetch(read::string("count")).await?;
             let next: u64 = count.as_deref().map_or(0, |count| count.parse().unwrap()) + 1;
@@ -350,7 +336,7 @@ mod tests {
     async fn another_server_recognises_a_repeat() {
         let first = site(&Arc::new(START.into())).await;
         assert_eq!(count(&first, named(1, "a", "/count")).await.unwrap(), 1);
-        let other = Site::new(first.store.clone(), Rules::default(), PasswordWorker::default());
+        let other = Site::on(first.store.clone());
         assert_eq!(count(&other, named(1, "a", "/count")).await.unwrap(), 1);
         assert_eq!(count(&other, None).await.unwrap(), 2);
     }
@@ -384,7 +370,7 @@ mod tests {
     async fn an_action_that_fails_is_tried_again() {
         let site = site(&Arc::new(START.into())).await;
         let request = named(1, "a", "/count");
-        let failed: Result<u64, Error> = once(&site, request.as_ref(), async { Err(Error::Busy) }).await;
+        let failed: Result<u64> = once(&site, request.as_ref(), async { Err(Error::Busy) }).await;
         assert!(matches!(failed, Err(Error::Busy)));
         assert_eq!(count(&site, named(1, "a", "/count")).await.unwrap(), 1);
     }
@@ -395,7 +381,7 @@ mod tests {
         let request = || named(1, "a", "/count").map(NamedRequest::setting_a_state);
         assert_eq!(count(&site, request()).await.unwrap(), 1);
         assert_eq!(count(&site, request()).await.unwrap(), 2);
-        let failed: Result<u64, Error> = once(&site, request().as_ref(), async { Err(Error::Busy) }).await;
+        let failed: Result<u64> = once(&site, request().as_ref(), async { Err(Error::Busy) }).await;
         assert!(matches!(failed, Err(Error::Busy)));
     }
 

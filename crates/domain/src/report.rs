@@ -2,9 +2,10 @@
 
 use crate::process_state::process_state;
 use crate::values::{Timestamp, UserId};
+use parking_lot::Mutex;
 use serde::Serialize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Told how far a migration is: how much of how much is done. The caller also learns from it that
@@ -42,7 +43,7 @@ pub struct BackupState {
 impl BackupReport {
     /// The state at a time. If the clock was ahead, the time that has passed since says when something was.
     pub fn state(&self, now: Timestamp) -> BackupState {
-        let backups = self.lock();
+        let backups = self.0.lock();
         let mut state = backups.state.clone();
         let passed = backups.noted.map_or(0, |noted| noted.elapsed().as_secs());
         state.last_success = state.last_success.map(|at| at.min(Timestamp(now.0.saturating_sub(passed))));
@@ -51,13 +52,9 @@ impl BackupReport {
         state
     }
 
-    fn lock(&self) -> MutexGuard<'_, Backups> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes that the server makes backups, how often, and when the last one was made.
     pub fn switch_on(&self, last_success: Option<Timestamp>, every: Duration, now: Timestamp) {
-        let Backups { state, .. } = &mut *self.lock();
+        let Backups { state, .. } = &mut *self.0.lock();
         // A command may have made one since the newest file.
         let last_success = state.last_success.max(last_success);
         *state = BackupState { is_on: true, every, on_since: Some(now), last_success, last_failure: None };
@@ -65,7 +62,7 @@ impl BackupReport {
 
     /// Notes a good backup of a command. Whether those of the server fail is another matter.
     pub fn made_by_command(&self, at: Timestamp) {
-        let mut backups = self.lock();
+        let mut backups = self.0.lock();
         backups.state.last_success = Some(at);
         backups.noted = Some(Instant::now());
     }
@@ -73,12 +70,12 @@ impl BackupReport {
     /// Notes a good backup.
     pub fn succeeded(&self, at: Timestamp) {
         self.made_by_command(at);
-        self.lock().state.last_failure = None;
+        self.0.lock().state.last_failure = None;
     }
 
     /// Notes why a backup failed.
     pub fn failed(&self, at: Timestamp, why: String) {
-        self.lock().state.last_failure = Some((at, why));
+        self.0.lock().state.last_failure = Some((at, why));
     }
 }
 
@@ -144,7 +141,7 @@ impl<T> BackgroundCheck<T> {
     /// The last result, and when its check began; `None` if there was none since the start of the
     /// server.
     pub fn last(&self) -> Option<Arc<(Timestamp, T)>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last.lock().clone()
     }
 
     /// Takes the place of the one check that may run; `None` if one does.
@@ -159,7 +156,7 @@ pub(crate) struct RunningCheck<'a, T>(&'a BackgroundCheck<T>);
 impl<T> RunningCheck<'_, T> {
     /// Keeps the result of a check that began at a time.
     pub(crate) fn keep(self, began: Timestamp, result: T) {
-        *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new((began, result)));
+        *self.0.last.lock() = Some(Arc::new((began, result)));
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::hooks::{self, Event};
 use crate::process_state::process_state;
 use crate::values::{Thing, Timestamp};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -66,13 +66,13 @@ pub(crate) struct Waiting {
 }
 
 /// Reads the state of the queue. Rounds: 1.
-pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
+pub async fn status(site: &Site) -> Result<QueueStatus> {
     let Waiting { rows, since } = waiting(site).await?;
     Ok(QueueStatus { rows, oldest: since.into_iter().min() })
 }
 
 /// Reads since when what waits does. Rounds: 1.
-pub(crate) async fn waiting(site: &Site) -> Result<Waiting, Error> {
+pub(crate) async fn waiting(site: &Site) -> Result<Waiting> {
     let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
     let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();
     let (rows, places) = site.store.fetch((rows, places)).await?;

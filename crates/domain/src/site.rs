@@ -4,7 +4,7 @@ use crate::cache::Caches;
 use crate::passwords::PasswordWorker;
 use crate::process_state::{ProcessState, States};
 use crate::values::{Changeable, Rules};
-use crate::{Error, changes};
+use crate::{Error, Result, changes};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, Store};
 
@@ -40,6 +40,32 @@ pub(crate) enum Applied {
     Yes(Committed),
     /// This check failed; nothing was written.
     No(CheckId),
+}
+
+impl Applied {
+    /// The new values of the batch's counters.
+    ///
+    /// # Errors
+    /// This one, if a check failed.
+    pub(crate) fn or(self, failure: impl Into<Error>) -> Result<Committed> {
+        match self {
+            Self::Yes(committed) => Ok(committed),
+            Self::No(_) => Err(failure.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Site {
+    /// A site for a test, on a store of its own.
+    pub async fn in_memory() -> Self {
+        Self::on(Store::in_memory().await.unwrap())
+    }
+
+    /// A site for a test.
+    pub fn on(store: Store) -> Self {
+        Self::new(store, Rules::default(), PasswordWorker::default())
+    }
 }
 
 impl Site {
@@ -109,13 +135,13 @@ impl Site {
 
     /// Commits a batch whose checks may fail. To decide again after a failure, use
     /// [`Site::act`]. Rounds: 1.
-    pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
+    pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied> {
         apply(&self.store, batch).await
     }
 }
 
 /// [`Site::apply`] on a store.
-pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied, Error> {
+pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied> {
     changes::note(&mut batch);
     applied(store.commit(batch).await)
 }
@@ -124,12 +150,12 @@ pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied, Er
 ///
 /// # Errors
 /// When the store fails, or has another server by now.
-pub(crate) async fn apply_in(store: &Store, history: &History, mut batch: Batch) -> Result<Applied, Error> {
+pub(crate) async fn apply_in(store: &Store, history: &History, mut batch: Batch) -> Result<Applied> {
     changes::note(&mut batch);
     applied(store.commit_in(history, batch).await)
 }
 
-fn applied(outcome: Result<Committed, CommitError>) -> Result<Applied, Error> {
+fn applied(outcome: Result<Committed, CommitError>) -> Result<Applied> {
     match outcome {
         Ok(committed) => Ok(Applied::Yes(committed)),
         Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),

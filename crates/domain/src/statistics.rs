@@ -7,7 +7,7 @@ mod kept;
 pub use kept::{Chronicle, chronicle, keep, note};
 
 use crate::accounts::visit::Visit;
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use tidings_keyspace::read;
 
 /// The number of users and news.
@@ -22,7 +22,7 @@ pub struct SiteCounts {
 }
 
 /// Counts users and news. Rounds: 1.
-pub async fn counts(visit: &mut Visit) -> Result<SiteCounts, Error> {
+pub async fn counts(visit: &mut Visit) -> Result<SiteCounts> {
     let [users, news] = [keys::USERS_COUNT, keys::NEWS_COUNT].map(fields::counter);
     let (users, news, listed) = visit.fetch((users, news, read::sorted_count(keys::NEWS_CRON))).await?;
     Ok(SiteCounts { users, news, listed })

@@ -35,8 +35,8 @@ use crate::store_rules::Rule;
 use crate::timelines::check::HomeCheck;
 use crate::values::Moment;
 use crate::{
-    Error, Site, accounts, articles, background, comments, contributions, hooks, imports, jobs, migrations,
-    moderation, news, numbered, sites, timelines,
+    Error, Result, Site, accounts, articles, background, comments, contributions, hooks, imports, jobs,
+    migrations, moderation, news, numbered, sites, timelines,
 };
 pub use report::{Difference, Outcome, StoreReport, Totals};
 use std::sync::LazyLock;
@@ -61,6 +61,7 @@ static RULES: LazyLock<Vec<&[Rule]>> = LazyLock::new(|| {
         &caps::RULES,
         comments::store_rules::RULES,
         contributions::store_rules::RULES,
+        contributions::store_rules::TIMELINES,
         forms::RULES,
         hooks::store_rules::RULES,
         imports::store_rules::RULES,
@@ -89,10 +90,10 @@ pub enum Part {
 impl Part {
     /// The rules about it. Home timelines on servers of their own are only looked at by themselves.
     fn rules(self, site: &Site) -> impl Iterator<Item = &'static Rule> {
-        let homes = timelines::store_rules::HOMES;
+        let (homes, posted) = (timelines::store_rules::HOMES, contributions::store_rules::TIMELINES);
         let tables = match self {
             Self::Articles => vec![articles::store_rules::RULES],
-            Self::Timelines => vec![timelines::store_rules::RULES, homes],
+            Self::Timelines => vec![timelines::store_rules::RULES, homes, posted],
             Self::Whole | Self::Keys if site.home_server().is_none() => [RULES.as_slice(), &[homes]].concat(),
             Self::Whole | Self::Keys => RULES.clone(),
         };
@@ -123,7 +124,7 @@ pub async fn check(
     now: Moment,
     repair: bool,
     mut progress: impl FnMut(Progress) + Send,
-) -> Result<StoreReport, Error> {
+) -> Result<StoreReport> {
     if repair && part != Part::Articles {
         // Work that a job has still to do is no difference.
         background::finish_waiting(site, now).await?;
@@ -175,7 +176,7 @@ pub async fn complete(
     site: &Site,
     now: Moment,
     progress: impl FnMut(Progress) + Send,
-) -> Result<Option<StoreReport>, Error> {
+) -> Result<Option<StoreReport>> {
     if !migrations::is_incomplete(&site.store).await? {
         return Ok(None);
     }
@@ -185,7 +186,7 @@ pub async fn complete(
 }
 
 /// `None` if a value could not be read: that is reported for its own key.
-fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+fn readable<T>(outcome: Result<T>) -> Result<Option<T>> {
     match outcome {
         Ok(found) => Ok(Some(found)),
         Err(Error::Store(error)) if error.unreadable_key().is_some() => Ok(None),

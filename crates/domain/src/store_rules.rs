@@ -14,9 +14,9 @@ pub(crate) mod source;
 pub(crate) mod subject;
 
 use crate::keys::families::Family;
-use crate::{Error, Site};
+use crate::{Result, Site};
 pub(crate) use claims::{Claims, Fault, Found, Mend};
-pub(crate) use forms::{Form, is};
+pub(crate) use forms::{Form, STATE, is};
 pub(crate) use references::Remedy::{Person, Remove, RemoveAny, RemoveAs};
 pub(crate) use references::{At, LINE, NameIn, Noun, STORY, USER, VOTER};
 pub(crate) use source::Source;
@@ -57,8 +57,7 @@ enum How {
     Rounds(CheckRounds),
 }
 
-pub(crate) type CheckRounds =
-    for<'a> fn(&'a Site, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
+pub(crate) type CheckRounds = for<'a> fn(&'a Site, &'a Subject) -> BoxFuture<'a, Result<Option<Found>>>;
 
 /// A check by reads that follow from the value.
 pub(crate) const fn claims(claim: fn(&Subject, &mut Claims)) -> Check {

@@ -1,7 +1,6 @@
 //! Submitting, editing and deleting news.
 
 mod editing;
-pub(crate) mod erasing;
 pub(crate) mod held;
 pub mod preparing;
 pub(crate) mod url_guards;
@@ -32,7 +31,7 @@ use crate::values::{
     Body, CommentAddress, CommentId, Deed, ItemNumber, Moment, NewsId, NewsUrl, Timestamp, Title, Topics,
     TweetId, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, keys, records};
+use crate::{Decision, Refusal, Result, Site, keys, records};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 use tidings_text::stored_text::StoredText;
@@ -62,7 +61,7 @@ impl Submission {
     ///
     /// # Errors
     /// When a field is invalid, or there is neither URL nor text.
-    pub fn parse(title: &str, url: &str, text: &str) -> Result<Self, Error> {
+    pub fn parse(title: &str, url: &str, text: &str) -> Result<Self> {
         let title = Title::parse(title)?;
         let content = match (url.trim().is_empty(), text.trim().is_empty()) {
             (true, true) => return Err(Refusal::NothingSubmitted.into()),
@@ -111,9 +110,7 @@ impl Submission {
             _ => Ok(()),
         }
     }
-}
 
-impl Submission {
     /// The same as an edit of a story by a moderator.
     ///
     /// # Errors
@@ -198,7 +195,7 @@ pub async fn submit_news(
     now: Moment,
     author: Actor<'_>,
     submission: &Submission,
-) -> Result<Submitted, Error> {
+) -> Result<Submitted> {
     author.demand_may_post(now.timestamp())?;
     author.demand_confirmed(site)?;
     origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
@@ -206,7 +203,7 @@ pub async fn submit_news(
     let author = author.user;
     trust::refuse_many_links(site, now.timestamp(), author, submission.text())?;
     let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
-    let url_keys = submission.content.guard_keys(site);
+    let url_keys = submission.content.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default();
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
     let has_comment = matches!(submission.content, SubmissionContent::Link(_, Some(_)));
@@ -299,7 +296,7 @@ async fn find_earlier_or_audience(
     (url_keys, counters): (&[String], impl Fetch<Value = Vec<Option<String>>>),
     topics: &Topics,
     batch: &mut Batch,
-) -> Result<RepostCheck, Error> {
+) -> Result<RepostCheck> {
     let earlier: Vec<_> = url_keys.iter().map(read::string).collect();
     let recent = Limited::Stories(author.id).counted(&site.rules);
     let reads = (earlier, recent, Audience::of(author.id), KnownTopics::among(topics), counters);

@@ -9,10 +9,8 @@ use crate::changes::Findable;
 use crate::comments::comment::Comment;
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
-use crate::values::{
-    CommentAddress, Hostname, NewsId, NewsUrl, RestrictionKind, Timestamp, TweetId, UserId, Withheld,
-};
-use crate::{Error, Site, fields, keys};
+use crate::values::{Hostname, NewsId, NewsUrl, RestrictionKind, Timestamp, TweetId, UserId, Withheld};
+use crate::{Result, Site, fields, keys};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Stories whose comments are read in one round.
@@ -164,13 +162,11 @@ impl Text {
 
     /// An announcement is found as its story.
     fn of_tweet(tweet: &Tweet) -> Option<Self> {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let time = Timestamp(tweet.created_at.max(0.0) as u64);
         (tweet.state().is_listed() && tweet.news_id.is_none()).then(|| Self {
             body: tweet.text.clone(),
             author: Some(tweet.user_id),
             audience: TextAudience::of(tweet.user_id, tweet.withheld.as_ref()),
-            ..Self::at(Findable::Tweet(tweet.id), time)
+            ..Self::at(Findable::Tweet(tweet.id), Timestamp::from_score(tweet.created_at))
         })
     }
 
@@ -227,52 +223,33 @@ fn topics_of(news: &News) -> Vec<String> {
 }
 
 /// The present texts of some things, in their order; `None` for what nobody may find. Rounds: 1.
-pub async fn of(site: &Site, now: Timestamp, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
-    let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
-    for thing in things {
-        match thing {
-            Findable::Story(id) => stories.push(*id),
-            Findable::Comment(address) => comments.push(*address),
-            Findable::Tweet(id) => tweets.push(*id),
-            Findable::Person(id) => people.push(*id),
-            Findable::Site(_) => {}
-        }
-    }
-    let comment_of =
-        |address: &CommentAddress| (News::by_id(address.news).or_absent(), Comment::at(*address).or_absent());
-    let (stories, comments, tweets, people) = site
-        .store
-        .fetch((
-            stories.into_iter().map(|id| News::by_id(id).or_absent()).collect::<Vec<_>>(),
-            comments.iter().map(comment_of).collect::<Vec<_>>(),
-            tweets.into_iter().map(|id| Tweet::by_id(id).or_absent()).collect::<Vec<_>>(),
-            people.into_iter().map(|id| read::hash(keys::user(id)).or_absent()).collect::<Vec<_>>(),
-        ))
-        .await?;
-    let (mut stories, mut comments) = (stories.into_iter(), comments.into_iter());
-    let (mut tweets, mut people) = (tweets.into_iter(), people.into_iter());
+pub async fn of(site: &Site, now: Timestamp, things: &[Findable]) -> Result<Vec<Option<Text>>> {
     let text = |thing: &Findable| match thing {
-        Findable::Story(_) => stories.next()?.as_ref().and_then(Text::of_story),
-        Findable::Comment(_) => {
-            let (news, comment) = comments.next()?;
-            Text::of_comment(news.as_ref()?, comment.as_ref()?)
+        Findable::Story(id) => {
+            News::by_id(*id).or_absent().map(|news| news.as_ref().and_then(Text::of_story)).boxed()
         }
-        Findable::Tweet(_) => tweets.next()?.as_ref().and_then(Text::of_tweet),
-        Findable::Person(id) => Text::of_account(*id, &people.next()?, now),
-        Findable::Site(host) => Some(Text::of_site(host.clone())),
+        Findable::Comment(address) => {
+            let read = (News::by_id(address.news).or_absent(), Comment::at(*address).or_absent());
+            read.map(|(news, comment)| Text::of_comment(&news?, &comment?)).boxed()
+        }
+        Findable::Tweet(id) => {
+            Tweet::by_id(*id).or_absent().map(|tweet| tweet.as_ref().and_then(Text::of_tweet)).boxed()
+        }
+        Findable::Person(id) => {
+            let id = *id;
+            let account = read::hash(keys::user(id)).or_absent();
+            account.map(move |hash| Text::of_account(id, &hash, now)).boxed()
+        }
+        Findable::Site(host) => read::known(Some(Text::of_site(host.clone()))).boxed(),
     };
-    Ok(things.iter().map(text).collect())
+    Ok(site.store.fetch(things.iter().map(text).collect::<Vec<_>>()).await?)
 }
 
 /// The texts of the comments of a story. Rounds: 1.
-pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
-    let (news, thread) = site
-        .store
-        .fetch((News::by_id(id).or_absent(), read::hash(keys::thread(id)).or_absent()).large())
-        .await?;
+pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>> {
+    let (news, comments) = site.store.fetch(Comment::with_story(id).large()).await?;
     let Some(news) = news else { return Ok(Vec::new()) };
-    let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(id, field, json));
-    Ok(comments.filter_map(|comment| Text::of_comment(&news, &comment)).collect())
+    Ok(comments.iter().filter_map(|comment| Text::of_comment(&news, comment)).collect())
 }
 
 /// The things whose text or counts a key has.
@@ -299,7 +276,7 @@ pub fn are_in(key: &str) -> bool {
 }
 
 /// The texts of the things of some keys. Rounds: 1, and 1 for each 10 threads among them.
-pub async fn of_keys(site: &Site, now: Timestamp, keys: &[String]) -> Result<Vec<Text>, Error> {
+pub async fn of_keys(site: &Site, now: Timestamp, keys: &[String]) -> Result<Vec<Text>> {
     let (mut things, mut threads) = (Vec::new(), Vec::new());
     for held in keys.iter().filter_map(|key| holds(key)) {
         match held {
@@ -327,7 +304,7 @@ pub struct TextWalk {
 
 impl TextWalk {
     /// A walk from the beginning. Rounds: 1.
-    pub async fn begin(site: &Site) -> Result<Self, Error> {
+    pub async fn begin(site: &Site) -> Result<Self> {
         let counters = [keys::NEWS_COUNT, keys::TWEET_IDS, keys::USERS_COUNT];
         let ends = site.store.fetch(counters.map(|key| fields::counter(key).or_absent())).await?;
         Ok(Self { ends, stage: 0, passed: 0 })
@@ -351,7 +328,7 @@ impl TextWalk {
     ///
     /// # Errors
     /// When the store fails. The same texts are read again then.
-    pub async fn next(&mut self, site: &Site, now: Timestamp) -> Result<Option<Vec<Text>>, Error> {
+    pub async fn next(&mut self, site: &Site, now: Timestamp) -> Result<Option<Vec<Text>>> {
         let Some(end) = self.ends.get(self.stage) else {
             let is_over = self.stage > self.ends.len();
             let sites = if is_over { None } else { Some(sites(site).await?) };
@@ -376,20 +353,19 @@ const fn weight(stage: usize) -> u64 {
 }
 
 /// Stories with their comments.
-async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>, Error> {
-    let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
+async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>> {
+    let read = ids.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
     let mut texts = Vec::new();
-    for (news, thread) in site.store.fetch(ids.iter().map(read).collect::<Vec<_>>().large()).await? {
+    for (news, comments) in site.store.fetch(read.large()).await? {
         let Some(news) = news else { continue };
         texts.push(Text::of_story(&news));
-        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(news.id, field, json));
-        texts.extend(comments.map(|comment| Text::of_comment(&news, &comment)));
+        texts.extend(comments.iter().map(|comment| Text::of_comment(&news, comment)));
     }
     Ok(texts)
 }
 
 /// The sites that were voted on.
-async fn sites(site: &Site) -> Result<Vec<Text>, Error> {
+async fn sites(site: &Site) -> Result<Vec<Text>> {
     let all = read::sorted_range(keys::LINKS_COUNT, Order::Ascending, 0, u64::MAX).or_absent().large();
     let hosts = site.store.fetch(all).await?;
     Ok(hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).map(Text::of_site).collect())

@@ -55,11 +55,7 @@ macro_rules! text_values {
             }
         }
 
-        impl std::fmt::Display for $Name {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str(&self.0)
-            }
-        }
+        $crate::values::text_forms::shown!($Name: |text| text.0);
     )+};
 }
 
@@ -115,53 +111,12 @@ pub mod voter_id;
 pub mod withheld;
 pub mod words;
 
-pub use self::actions::*;
-pub use self::announcement::*;
-pub use self::changeable::*;
-pub use self::clock::*;
-pub use self::colour::*;
-pub use self::cursor::*;
-pub use self::day::*;
-pub use self::email::*;
-pub use self::flag::*;
-pub use self::hook::*;
-pub use self::hostname::*;
-pub use self::html::*;
-pub use self::identity::*;
-pub use self::ids::*;
-pub use self::imported::*;
-pub use self::limits::*;
-pub use self::logo::*;
-pub use self::lookalikes::*;
-pub use self::message::*;
-pub use self::moderation::*;
-pub use self::mutes::*;
-pub use self::network::*;
-pub use self::origin_ban::*;
-pub use self::period::*;
-pub use self::post_rule::*;
-pub use self::preferences::*;
-pub use self::ranking::*;
-pub use self::rates::*;
-pub use self::readers::*;
-pub(crate) use self::removed_by::*;
-pub use self::request_name::*;
-pub use self::restriction::*;
-pub use self::retries::*;
-pub use self::rules::*;
-pub use self::saved_reason::*;
-pub use self::secrets::*;
-pub use self::session_token::*;
-pub(crate) use self::signing::*;
-pub use self::signup::*;
-pub use self::single_sign_on::*;
-pub use self::size::*;
-pub use self::text::*;
-pub(crate) use self::text_forms::*;
-pub use self::title_prefixes::*;
-pub use self::topic::*;
-pub use self::urls::*;
-pub use self::vote_state::*;
-pub use self::voter_id::*;
-pub use self::withheld::*;
-pub use self::words::*;
+pub use self::{
+    actions::*, announcement::*, changeable::*, clock::*, colour::*, cursor::*, day::*, email::*, flag::*,
+    hook::*, hostname::*, html::*, identity::*, ids::*, imported::*, limits::*, logo::*, lookalikes::*,
+    message::*, moderation::*, mutes::*, network::*, origin_ban::*, period::*, post_rule::*, preferences::*,
+    ranking::*, rates::*, readers::*, request_name::*, restriction::*, retries::*, rules::*, saved_reason::*,
+    secrets::*, session_token::*, signup::*, single_sign_on::*, size::*, text::*, title_prefixes::*,
+    topic::*, urls::*, vote_state::*, voter_id::*, withheld::*, words::*,
+};
+pub(crate) use self::{removed_by::*, signing::*, text_forms::*};

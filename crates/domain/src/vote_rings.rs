@@ -13,14 +13,14 @@ use crate::accounts::people::People;
 use crate::accounts::users::User;
 use crate::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use crate::values::{Timestamp, UserId};
-use crate::{Error, Refusal, Site};
+use crate::{Error, Refusal, Result, Site};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_vote_rings::{Found, SMALLEST, search};
 
 /// Looks for vote rings. Rounds: one for 250 stories, and one for 250 of their comments.
 /// Memory: about 60 MiB for a million votes, which is the most that is read.
-pub async fn check(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error> {
+pub async fn check(site: &Site, now: Timestamp) -> Result<VoteRingReport> {
     let reading::Read { ballots, stories, is_cut } = reading::read(site, now).await?;
     let votes = u64::try_from(ballots.len()).unwrap_or(u64::MAX);
     // Other requests go on meanwhile.
@@ -53,7 +53,7 @@ pub fn start(site: &Arc<Site>, now: Timestamp, viewer: &User) -> Result<(), Refu
 
 /// [`check`], which also says whether accounts of a ring came from the same network lately. Rounds: up to 3 more
 /// for each of these accounts.
-async fn check_with_networks(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error> {
+async fn check_with_networks(site: &Site, now: Timestamp) -> Result<VoteRingReport> {
     let mut report = check(site, now).await?;
     for ring in &mut report.groups {
         let mut tags = HashSet::new();
@@ -66,7 +66,7 @@ async fn check_with_networks(site: &Site, now: Timestamp) -> Result<VoteRingRepo
 }
 
 /// A group with names; `None` if too few of its accounts are left. Rounds: 1.
-async fn named(site: &Site, found: Found) -> Result<Option<VoteRing>, Error> {
+async fn named(site: &Site, found: Found) -> Result<Option<VoteRing>> {
     let Found { accounts, shared_votes, expected_votes, share, median_seconds } = found;
     let ids: Vec<UserId> = accounts.into_iter().map(UserId).collect();
     let people = site.store.fetch(People::of(ids.iter().copied())).await?;

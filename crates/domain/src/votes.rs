@@ -12,11 +12,11 @@ use crate::counts::CountedAction;
 use crate::news::discounted::VoterStanding;
 use crate::news::item::{Direction, News, vote_of};
 use crate::news::marking::{add_upvoted, remove_upvoted};
-use crate::news::ranks::{self, write_rank};
+use crate::news::ranks::{self, count_vote};
 use crate::values::{
     CommentAddress, MAX_VOTES_ASKED, Moment, NewsId, RatedAction, Timestamp, UserId, VotePrice, VoteState,
 };
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
 /// Votes on an item. A vote up also saves the item, gives the author karma, and counts for the article
@@ -32,7 +32,7 @@ pub async fn vote_news(
     voter: Actor<'_>,
     id: NewsId,
     direction: Direction,
-) -> Result<(), Error> {
+) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let is_up = direction == Direction::Up;
@@ -55,19 +55,17 @@ pub async fn vote_news(
         }
         standing.refuse_second_vote()?;
         let prices = site.rules.karma.story_vote(is_up);
-        let price = Price::of(site, (&user, account), news.user_id, prices)?;
-        let [cost, transfer] = price.karma(site, news.user_id).await?;
+        let price = Price::of(site, (&user, account), news.user_id, prices).await?;
         let record = VoteEffect {
-            cost,
-            transfer,
+            cost: price.cost,
+            transfer: price.transfer,
             article: article.as_ref().map(ArticleVote::effect).unwrap_or_default(),
             ..VoteEffect::free(now)
         };
         let mut batch = vote_batch(now, &news, voter, direction);
         standing.check(&mut batch);
-        price.check(&mut batch, voter);
-        let counters = write_counters(&mut batch, site, now, &news, (direction, 1));
-        write_karma(&mut batch, [voter, news.user_id], [-cost, transfer]);
+        price.write(&mut batch, [voter, news.user_id]);
+        let counters = count_vote(&mut batch, &news, (direction, 1), (now, &site.rules.ranking));
         if is_up {
             add_upvoted(&mut batch, voter, id, now.as_score());
         }
@@ -89,7 +87,7 @@ pub async fn states(
     now: Timestamp,
     voter: &User,
     asked: &[VotedOn],
-) -> Result<Vec<(VotedOn, VoteState)>, Error> {
+) -> Result<Vec<(VotedOn, VoteState)>> {
     let asked = asked.iter().copied().take(MAX_VOTES_ASKED);
     let (mut stories, mut comments) = (Vec::new(), Vec::new());
     for thing in asked {
@@ -129,17 +127,13 @@ const fn state_of(news: &News, vote: Option<Direction>) -> VoteState {
 /// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::NoVoteToTakeBack`],
 /// [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`], [`Refusal::VotesAreFinal`],
 /// [`Refusal::TooManyRequests`], or the store's.
-pub async fn take_back_news_vote(
-    site: &Site,
-    now: Timestamp,
-    voter: Actor<'_>,
-    id: NewsId,
-) -> Result<(), Error> {
+pub async fn take_back_news_vote(site: &Site, now: Timestamp, voter: Actor<'_>, id: NewsId) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
-        let reads = (VotedItem::of(site, now, id, account), article_state(id, voter), saved_at(id, voter));
+        let saved = read::score(keys::user_saved(voter), id.to_string());
+        let reads = (VotedItem::of(site, now, id, account), article_state(id, voter), saved);
         let (state, article, saved) = site.store.fetch(reads).await?;
         let VotedItem { news, my_vote, recent, standing } = state?;
         let article = ArticleVote::new(article, now, &news, voter);
@@ -153,7 +147,7 @@ pub async fn take_back_news_vote(
         let mut batch = taken_back_batch(&news, voter, direction);
         standing.check(&mut batch);
         recent.remove(&mut batch);
-        let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
+        let counters = count_vote(&mut batch, &news, (direction, -1), (now, &site.rules.ranking));
         write_karma(&mut batch, [voter, news.user_id], [record.cost, -record.transfer]);
         if direction == Direction::Up {
             write_taken_back(&mut batch, (id, voter), saved);
@@ -233,48 +227,40 @@ struct Price {
 
 impl Price {
     /// The price for a voter, as stored now and as known from the session. Votes on what one has written
-    /// oneself are free. Moderators and administrators need no karma, and pay what they have.
-    fn of(
+    /// oneself are free. Moderators and administrators need no karma, and pay what they have. An author who has left gets
+    /// nothing. Rounds: none, and 1 if the author gets any.
+    async fn of(
         site: &Site,
         (voter, account): (&User, &User),
         author: UserId,
-        price: VotePrice,
-    ) -> Result<Self, Refusal> {
-        let VotePrice { needed, cost, transfer } = price;
+        VotePrice { needed, cost, transfer }: VotePrice,
+    ) -> Result<Self> {
         if voter.id == author {
             return Ok(Self { needed: None, cost: 0, transfer: 0 });
         }
-        // Only a karma source may go below zero.
-        if voter.flags.karma_source {
-            return Ok(Self { needed: None, cost, transfer });
-        }
-        let (needed, cost) = if account.role() >= Role::Moderator {
+        let (needed, cost) = if voter.flags.karma_source {
+            // Only a karma source may go below zero.
+            (0, cost)
+        } else if account.role() >= Role::Moderator {
             let paid = cost.min(voter.karma.max(0));
             (paid, paid)
         } else {
             (needed, cost)
         };
-        if needed <= 0 {
-            return Ok(Self { needed: None, cost, transfer });
+        let needed = (needed > 0).then_some(needed);
+        if let Some(needed) = needed.filter(|needed| voter.karma < *needed) {
+            return Err(Refusal::of_vote(needed, &site.rules.karma).into());
         }
-        if voter.karma < needed {
-            return Err(Refusal::of_vote(needed, &site.rules.karma));
-        }
-        Ok(Self { needed: Some(needed), cost, transfer })
+        let pays_author = transfer != 0 && people::exists(site, author).await?;
+        Ok(Self { needed, cost, transfer: if pays_author { transfer } else { 0 } })
     }
 
-    /// The karma that the vote moves: what the voter pays, and what the author gets if they are still there.
-    /// Rounds: none, and 1 if it gives any.
-    async fn karma(&self, site: &Site, author: UserId) -> Result<[i64; 2], Error> {
-        let pays_author = self.transfer != 0 && people::exists(site, author).await?;
-        Ok([self.cost, if pays_author { self.transfer } else { 0 }])
-    }
-
-    /// Checks that the voter still has enough.
-    fn check(&self, batch: &mut Batch, voter: UserId) {
+    /// Moves the karma, if the voter still has enough.
+    fn write(&self, batch: &mut Batch, [voter, author]: [UserId; 2]) {
         if let Some(needed) = self.needed {
             batch.field_at_least(keys::user(voter), "karma", needed);
         }
+        write_karma(batch, [voter, author], [-self.cost, self.transfer]);
     }
 }
 
@@ -285,43 +271,18 @@ fn vote_batch(now: Timestamp, news: &News, voter: UserId, direction: Direction) 
     batch.sorted_member_absent(keys::news_up(news.id), &member);
     batch.sorted_member_absent(keys::news_down(news.id), &member);
     news.check_state(&mut batch);
-    batch.sorted_add(voters_key(news, direction), &member, now.as_score());
+    batch.sorted_add(news.voters_key(direction), &member, now.as_score());
     batch
 }
 
 /// The batch that takes a vote back, with its checks.
 fn taken_back_batch(news: &News, voter: UserId, direction: Direction) -> Batch {
-    let (voters, member) = (voters_key(news, direction), voter.to_string());
+    let (voters, member) = (news.voters_key(direction), voter.to_string());
     let mut batch = Batch::new();
     batch.sorted_member_present(&voters, &member);
     news.check_state(&mut batch);
     batch.sorted_remove(voters, member);
     batch
-}
-
-fn voters_key(news: &News, direction: Direction) -> String {
-    match direction {
-        Direction::Up => keys::news_up(news.id),
-        Direction::Down => keys::news_down(news.id),
-    }
-}
-
-/// Adds `by` to the votes of one direction, and stores score and rank accordingly. Returns the counters up and down that it leaves, if
-/// nobody else votes at the same time.
-fn write_counters(
-    batch: &mut Batch,
-    site: &Site,
-    now: Timestamp,
-    news: &News,
-    (direction, by): (Direction, i64),
-) -> [i64; 2] {
-    let key = keys::news(news.id);
-    let by = if direction == Direction::Up { [by, 0] } else { [0, by] };
-    // Both, so that the commit returns the new values of both.
-    batch.increment_field(&key, "up", by[0]);
-    batch.increment_field(key, "down", by[1]);
-    write_rank(batch, news, by, (now, &site.rules.ranking));
-    [news.up + by[0], news.down + by[1]]
 }
 
 /// Changes the karma of the voter and of the author.
@@ -331,11 +292,6 @@ fn write_karma(batch: &mut Batch, people: [UserId; 2], karma: [i64; 2]) {
             batch.increment_field(keys::user(user), "karma", by);
         }
     }
-}
-
-/// When the voter saved an item, if at all.
-fn saved_at(id: NewsId, voter: UserId) -> impl Fetch<Value = Option<f64>> {
-    read::score(keys::user_saved(voter), id.to_string())
 }
 
 /// Takes an item off the list of those that the voter voted up or saved, unless it was saved.
@@ -364,7 +320,7 @@ pub async fn vote_comment(
     voter: Actor<'_>,
     address: CommentAddress,
     direction: Direction,
-) -> Result<(), Error> {
+) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = comment_home(address);
@@ -381,13 +337,12 @@ pub async fn vote_comment(
         standing.refuse_second_vote_on(address.comment)?;
         let author = stored.comment.user_id;
         let prices = site.rules.karma.comment_vote(direction == Direction::Up);
-        let price = Price::of(site, (&user, account), author, prices)?;
-        let [cost, transfer] = price.karma(site, author).await?;
+        let price = Price::of(site, (&user, account), author, prices).await?;
+        let Price { cost, transfer, .. } = price;
         let mut batch = Batch::new();
         stored.comment.rewrite(&mut batch, &comment);
         standing.check(&mut batch);
-        price.check(&mut batch, voter);
-        write_karma(&mut batch, [voter, author], [-cost, transfer]);
+        price.write(&mut batch, [voter, author]);
         recent.add(site, &mut batch, &VoteEffect { cost, transfer, ..VoteEffect::free(now) }).await?;
         Decision::commit(batch, true).once(request, &address)
     });
@@ -408,7 +363,7 @@ pub async fn take_back_comment_vote(
     now: Timestamp,
     voter: Actor<'_>,
     address: CommentAddress,
-) -> Result<(), Error> {
+) -> Result<()> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     site.act(&comment_home(address), || async {

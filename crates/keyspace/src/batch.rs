@@ -322,6 +322,13 @@ impl Batch {
         Self::default()
     }
 
+    /// A batch with the checks and writes that a function adds.
+    pub fn of<T>(fill: impl FnOnce(&mut Self) -> T) -> Self {
+        let mut batch = Self::new();
+        fill(&mut batch);
+        batch
+    }
+
     /// Lets the embedded engine apply the batch without a flush of its own: it is on disk no later than the next
     /// batch that is. If the power is cut before, it has not happened. So it is for what only a batch makes use of
     /// that comes after it, such as a number that is drawn.
@@ -364,6 +371,14 @@ impl Batch {
     /// Checks that a key is a string with this value.
     pub fn string_equals(&mut self, key: impl Into<String>, value: impl Into<String>) -> CheckId {
         self.check(Check::StringEquals(key.into(), value.into()))
+    }
+
+    /// Checks that a key is still as it was read: a string with this value, or absent if `None`.
+    pub fn string_unchanged(&mut self, key: impl Into<String>, read: Option<impl Into<String>>) -> CheckId {
+        match read {
+            Some(value) => self.string_equals(key, value),
+            None => self.key_absent(key),
+        }
     }
 
     /// Checks that a hash has a field with this value.

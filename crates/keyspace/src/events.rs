@@ -22,9 +22,7 @@ pub(super) type Message = (String, String);
 
 /// A subscription to one channel, which ends when it is dropped. A subscriber that is
 /// more than 1,024 messages behind misses some.
-pub struct Subscription {
-    source: MessageSource,
-}
+pub struct Subscription(MessageSource);
 
 enum MessageSource {
     /// The messages of all channels of the embedded engine, and the wanted channel.
@@ -35,17 +33,17 @@ enum MessageSource {
 
 impl Subscription {
     pub(super) fn in_process(messages: broadcast::Receiver<Message>, channel: &str) -> Self {
-        Self { source: MessageSource::Process(messages, channel.to_owned()) }
+        Self(MessageSource::Process(messages, channel.to_owned()))
     }
 
     pub(super) fn from_server(notices: mpsc::Receiver<Notice>) -> Self {
-        Self { source: MessageSource::Server(notices) }
+        Self(MessageSource::Server(notices))
     }
 
     /// Waits for the next message. Returns `None` once the embedded store is closed; a
     /// subscription on Redis does not end.
     pub async fn next(&mut self) -> Option<Notice> {
-        match &mut self.source {
+        match &mut self.0 {
             MessageSource::Process(messages, wanted) => loop {
                 match messages.recv().await {
                     Ok((channel, text)) if channel == *wanted => return Some(Notice::Message(text)),

@@ -34,7 +34,7 @@ use super::{History, KeyspaceError, OpenError, StoreHealth, StoreOptions, StoreS
 use crate::certificates;
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions, WAS_REPLACED};
-use failures::{OpenFailure, advice, reason_of, write_failure};
+use failures::{OpenFailure, advice, info_of, reason_of, write_failure};
 use guard::Guard;
 pub(super) use guard::GuardedKeys;
 use learning::Learning;
@@ -183,28 +183,14 @@ impl Redis {
         let mut pipeline = Pipeline::new();
         pipeline.add_command(cmd("INFO"));
         let sent = self.shared.connection.send(&pipeline, self.reading()).await;
-        let info = match sent.map(|mut values| values.pop()) {
-            Err(failure) => return Err(OpenFailure::of_request(failure)),
-            Ok(Some(Value::ServerError(error))) => return Err(OpenFailure::of(&error.into())),
-            Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
-            Ok(None) => Vec::new(),
-        };
-        check_info(&String::from_utf8_lossy(&info))
-            .map_err(|reason| OpenFailure { may_heal: reason == IS_LOADING, reason })
+        check_info(&info_of(sent)?).map_err(|reason| OpenFailure { may_heal: reason == IS_LOADING, reason })
     }
 
     /// Whether the store can be read and written at the moment, as the server says.
     pub(super) async fn health(&self) -> StoreHealth {
-        let state_of = |error| match error {
-            KeyspaceError::ReadOnly(cause) => StoreHealth::ReadOnly(cause),
-            KeyspaceError::Unavailable(cause) => StoreHealth::Unavailable(cause),
-            error => StoreHealth::Unavailable(error.to_string()),
-        };
-        match self.one(cmd("INFO"), self.reading()).await {
-            Ok(Value::ServerError(error)) => state_of(wire::server_error("", &error)),
+        match self.one(cmd("INFO"), self.reading()).await.and_then(|answer| wire::checked("", answer)) {
             Ok(value) => {
-                let info = wire::bytes(value).unwrap_or_default();
-                let info = String::from_utf8_lossy(&info);
+                let info = wire::text(value).unwrap_or_default();
                 *self.shared.evicts.lock() = evicts(&info);
                 let cannot_save = self.shared.cannot_save.load(Ordering::Relaxed);
                 let cause = why_read_only(&info, self.shared.replicas, cannot_save).map(str::to_owned);
@@ -212,7 +198,9 @@ impl Redis {
                     .or_else(|| self.shared.guard.changed())
                     .map_or(StoreHealth::Works, StoreHealth::ReadOnly)
             }
-            Err(error) => state_of(error),
+            Err(KeyspaceError::ReadOnly(cause)) => StoreHealth::ReadOnly(cause),
+            Err(KeyspaceError::Unavailable(cause)) => StoreHealth::Unavailable(cause),
+            Err(error) => StoreHealth::Unavailable(error.to_string()),
         }
     }
 

@@ -14,12 +14,7 @@ pub async fn count_rounds<T>(work: impl Future<Output = T>) -> (T, u64) {
     ROUNDS.scope(Cell::new(0), async move { (work.await, ROUNDS.with(Cell::get)) }).await
 }
 
-/// Counts a round of the calling task.
-pub(crate) fn note_round() {
-    note_rounds(1);
-}
-
-/// Counts rounds that another task has made for the calling one.
+/// Counts rounds of the calling task, or those that another has made for it.
 pub fn note_rounds(count: u64) {
     // Nobody may be counting.
     ROUNDS.try_with(|rounds| rounds.set(rounds.get() + count)).ok();
@@ -39,9 +34,7 @@ mod tests {
             }
             // Nothing to read takes none.
             store.fetch(read::known(())).await.unwrap();
-            let mut batch = Batch::new();
-            batch.set("a", "1");
-            store.commit(batch).await.unwrap();
+            store.commit(Batch::of(|batch| batch.set("a", "1"))).await.unwrap();
         };
         let both = tokio::join!(count_rounds(work(3)), count_rounds(work(5)));
         assert_eq!(both, (((), 4), ((), 6)));

@@ -240,7 +240,7 @@ impl Store {
 
     fn note_round(&self) {
         self.rounds.fetch_add(1, Ordering::Relaxed);
-        rounds::note_round();
+        rounds::note_rounds(1);
     }
 
     /// Batches that wait for the writer of the embedded engine, or are being written.

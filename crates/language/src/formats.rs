@@ -12,6 +12,22 @@ use icu_list::ListFormatter;
 use icu_list::options::ListFormatterOptions;
 use icu_locale_core::Locale;
 
+/// The months in English.
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
 /// How a language writes numbers, dates and lists.
 #[derive(Debug)]
 pub struct Formats {
@@ -75,20 +91,6 @@ pub fn date(year: i16, month: u8, day: u8) -> String {
 
 /// A month of a year: "November 2026".
 pub fn month(year: i16, month: u8) -> String {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
     let known = match formats() {
         Err(_) => MONTHS.get(usize::from(month.wrapping_sub(1))).map(|name| format!("{name} {year}")),
         Ok(formats) => formats.and_then(|formats| {
@@ -110,10 +112,8 @@ pub fn list(things: &[String]) -> String {
 
 /// A day as English writes it.
 pub(crate) fn english_date(year: i16, month: u8, day: u8) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     match MONTHS.get(usize::from(month.wrapping_sub(1))) {
-        Some(name) => format!("{day} {name} {year}"),
+        Some(name) => format!("{day} {name:.3} {year}"),
         None => format!("{year:04}-{month:02}-{day:02}"),
     }
 }

@@ -107,7 +107,7 @@ impl View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{Account, Audience, Document, Index, Progress};
+    use crate::index::{Account, Document, Index, Progress};
 
     fn person(number: u64, tags: &[&str], (karma, seen): (i64, i64)) -> Document {
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
@@ -115,17 +115,7 @@ mod tests {
             id: format!("user:{number}"),
             kind: Kind::Person,
             author: Some(number),
-            story_author: None,
-            story: None,
-            title: String::new(),
-            body: String::new(),
-            url: None,
-            host: None,
-            topics: Vec::new(),
             time: i64::try_from(number).unwrap() * 100,
-            votes: 0,
-            comments: 0,
-            audience: Audience::default(),
             account: Some(Account {
                 tags,
                 number: i64::try_from(number).unwrap(),
@@ -134,6 +124,7 @@ mod tests {
                 seen,
                 ends: (number == 3).then_some(500),
             }),
+            ..Document::default()
         }
     }
 

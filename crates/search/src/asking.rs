@@ -15,6 +15,7 @@ use crate::prefix::PrefixQuery;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeBounds;
+use std::sync::LazyLock;
 use std::time::Instant;
 use strum::{EnumString, IntoStaticStr};
 use tantivy::query::{
@@ -75,6 +76,16 @@ pub struct Question<'a> {
     pub urls: &'a HashMap<String, String>,
     /// The person who asks.
     pub asker: &'a Asker,
+}
+
+impl<'a> Question<'a> {
+    /// That of a visitor who names nobody and no URL: for the first results of all kinds, the most relevant first.
+    pub fn of(search: &'a Search, now: i64, until: Instant) -> Self {
+        static NOBODY: LazyLock<(HashMap<String, u64>, HashMap<String, String>, Asker)> =
+            LazyLock::new(Default::default);
+        let (authors, urls, asker) = &*NOBODY;
+        Self { search, kind: None, sort: Sort::Relevance, page: (0, 30), now, until, authors, urls, asker }
+    }
 }
 
 /// The answer.
@@ -436,7 +447,7 @@ pub(crate) fn range(field: Field, numbers: impl RangeBounds<i64>) -> Box<dyn Que
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{Audience, Document, Index, Language, Progress};
+    use crate::index::{Document, Index, Language, Progress};
     use std::time::Duration;
 
     const NOW: i64 = 1_800_000_000;
@@ -445,20 +456,12 @@ mod tests {
     fn story(id: &str, title: &str, body: &str) -> Document {
         Document {
             id: id.to_owned(),
-            kind: Kind::Story,
             author: Some(1),
-            story_author: None,
-            story: None,
             title: title.to_owned(),
             body: body.to_owned(),
-            url: None,
-            host: None,
-            topics: Vec::new(),
             time: NOW,
             votes: 1,
-            comments: 0,
-            audience: Audience::default(),
-            account: None,
+            ..Document::default()
         }
     }
 
@@ -471,17 +474,8 @@ mod tests {
 
     fn found(index: &Index, typed: &str, sort: Sort) -> Vec<String> {
         let search = Search::parse(typed, NOW).unwrap();
-        let question = Question {
-            search: &search,
-            kind: None,
-            sort,
-            page: (0, 30),
-            now: NOW,
-            until: Instant::now() + Duration::from_secs(60),
-            authors: &HashMap::new(),
-            urls: &HashMap::new(),
-            asker: &Asker::default(),
-        };
+        let until = Instant::now() + Duration::from_secs(60);
+        let question = Question { sort, ..Question::of(&search, NOW, until) };
         let found = index.view.find(&question).unwrap();
         assert_eq!(usize::try_from(found.total).unwrap(), found.hits.len());
         found.hits.into_iter().map(|hit| hit.id).collect()
@@ -548,17 +542,7 @@ mod tests {
         let documents: Vec<Document> = (0..3_000).map(|id| story(&id.to_string(), "Rust", "")).collect();
         let index = index(&documents);
         let search = Search::parse("rust", NOW).unwrap();
-        let question = Question {
-            search: &search,
-            kind: None,
-            sort: Sort::New,
-            page: (0, 30),
-            now: NOW,
-            until: Instant::now(),
-            authors: &HashMap::new(),
-            urls: &HashMap::new(),
-            asker: &Asker::default(),
-        };
+        let question = Question { sort: Sort::New, ..Question::of(&search, NOW, Instant::now()) };
         assert!(index.view.find(&question).unwrap().is_cut);
     }
 

@@ -158,10 +158,9 @@ impl Bm25StatisticsProvider for Seen<'_> {
 #[cfg(test)]
 mod tests {
     use crate::asker::Asker;
-    use crate::asking::{Found, Question, Sort};
+    use crate::asking::{Found, Question};
     use crate::index::{Audience, Document, Index, IndexError, Kind, Language, Progress};
     use crate::language::Search;
-    use std::collections::HashMap;
     use std::time::{Duration, Instant};
 
     const NOW: i64 = 1_800_000_000;
@@ -172,18 +171,14 @@ mod tests {
             id: id.to_string(),
             kind,
             author: Some(AUTHOR),
-            story_author: None,
             story: Some(id),
             title: if kind == Kind::Comment { String::new() } else { text.to_owned() },
             body: text.to_owned(),
-            url: None,
-            host: None,
             topics: vec![text.split(' ').next().unwrap().to_owned()],
             time: NOW,
             votes: 1,
-            comments: 0,
             audience,
-            account: None,
+            ..Document::default()
         }
     }
 
@@ -210,18 +205,7 @@ mod tests {
         answer: impl Fn(&Question<'_>) -> Result<T, IndexError>,
     ) -> T {
         let search = Search::parse(typed, NOW).unwrap();
-        let question = Question {
-            search: &search,
-            kind: None,
-            sort: Sort::Relevance,
-            page: (0, 30),
-            now: NOW,
-            until,
-            authors: &HashMap::new(),
-            urls: &HashMap::new(),
-            asker,
-        };
-        answer(&question).unwrap()
+        answer(&Question { asker, ..Question::of(&search, NOW, until) }).unwrap()
     }
 
     fn find(index: &Index, typed: &str, asker: &Asker, partly: bool) -> Found {

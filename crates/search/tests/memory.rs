@@ -2,11 +2,9 @@
 //! star; docs/security.md says by how much.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use tidings_search::asker::Asker;
-use tidings_search::asking::{Question, Sort};
-use tidings_search::index::{Audience, Document, Index, Kind, Language, Progress};
+use tidings_search::asking::Question;
+use tidings_search::index::{Document, Index, Kind, Language, Progress};
 use tidings_search::language::Search;
 
 #[global_allocator]
@@ -29,18 +27,13 @@ fn index() -> Index {
             id: number.to_string(),
             kind: kinds[number % kinds.len()],
             author: Some(1),
-            story_author: None,
-            story: None,
             title: format!("{letters}{WORDS}"),
             body: format!("{letters}{WORDS} {number}"),
             url: Some(format!("example.com/{}", WORDS.replace(' ', "/"))),
             host: Some("example.com".to_owned()),
-            topics: Vec::new(),
             time: NOW,
             votes: 1,
-            comments: 0,
-            audience: Audience::default(),
-            account: None,
+            ..Document::default()
         };
         index.put(&document).unwrap();
     }
@@ -75,17 +68,7 @@ fn the_dearest_searches_hold_less_than_a_mebibyte() {
 /// The bytes that a search holds at most, as the program asks.
 fn held_by(index: &Index, typed: &str) -> usize {
     let search = Search::parse(typed, NOW).unwrap();
-    let question = Question {
-        search: &search,
-        kind: None,
-        sort: Sort::Relevance,
-        page: (0, 30),
-        now: NOW,
-        until: Instant::now() + Duration::from_secs(600),
-        authors: &HashMap::new(),
-        urls: &HashMap::new(),
-        asker: &Asker::default(),
-    };
+    let question = Question::of(&search, NOW, Instant::now() + Duration::from_secs(600));
     let _profiler = dhat::Profiler::builder().testing().build();
     index.view.find(&question).unwrap();
     dhat::HeapStats::get().max_bytes

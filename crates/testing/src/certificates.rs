@@ -2,8 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use tempfile::TempDir;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 const CONFIGURATION: &str = "[req]\ndistinguished_name = name\nprompt = no\n[name]\nCN = A test\n\
     [authority]\nbasicConstraints = critical,CA:TRUE\nkeyUsage = keyCertSign\n\
@@ -36,6 +42,11 @@ impl Authority {
         self.folder.path().join("authority.pem")
     }
 
+    /// Its certificate.
+    pub fn pem(&self) -> Vec<u8> {
+        std::fs::read(self.file()).unwrap()
+    }
+
     /// A certificate for 127.0.0.1.
     pub fn identity(&self) -> Identity {
         let folder = self.folder.path();
@@ -46,6 +57,20 @@ impl Authority {
             -extfile openssl.cnf -extensions server -out server.pem";
         openssl(folder, signing);
         Identity { certificate: folder.join("server.pem"), key: folder.join("server.key") }
+    }
+}
+
+impl Identity {
+    /// Accepts connections of clients over TLS with this certificate.
+    pub fn acceptor(&self) -> TlsAcceptor {
+        let chain = vec![CertificateDer::from_pem_file(&self.certificate).unwrap()];
+        let key = PrivateKeyDer::from_pem_file(&self.key).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key);
+        TlsAcceptor::from(Arc::new(config.unwrap()))
     }
 }
 

@@ -72,6 +72,21 @@ pub fn refused(answer: Value) -> String {
     error.to_owned()
 }
 
+/// Checks that a call was refused, with some words in the message.
+#[track_caller]
+pub fn refused_saying(answer: Value, words: &str) {
+    let error = refused(answer);
+    assert!(error.contains(words), "{error}");
+}
+
+/// Checks that an object has these members, whatever others it has.
+#[track_caller]
+pub fn has_members(object: &Value, expected: Value) {
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&object[name], value, "{name} in {object}");
+    }
+}
+
 /// A form's fields, encoded.
 pub fn encoded(fields: Fields<'_>) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
@@ -141,6 +156,13 @@ impl Client {
         json_of(self.post(path, fields).await)
     }
 
+    /// Calls the API with fields that are written as in an address, but not encoded: `/api/flag?kind=story&id=1`.
+    pub async fn call(&self, request: &str) -> Value {
+        let (path, fields) = request.split_once('?').unwrap_or((request, ""));
+        let fields: Vec<_> = fields.split('&').filter_map(|field| field.split_once('=')).collect();
+        self.api_post(path, &fields).await
+    }
+
     /// Reads from the API.
     pub async fn api_get(&self, path: &str) -> Value {
         json_of(self.get(path).await)
@@ -194,10 +216,21 @@ impl Client {
         news_id(self.submit(title, "", text).await)
     }
 
+    /// Submits a link under topics; answers the item's id.
+    pub async fn submit_link_on(&self, topics: &str, title: &str, url: &str) -> u64 {
+        let fields = [("news_id", "-1"), ("title", title), ("url", url), ("text", ""), ("topics", topics)];
+        news_id(self.api_post("/api/submit", &fields).await)
+    }
+
     /// The answer to a submission.
     pub async fn submit(&self, title: &str, url: &str, text: &str) -> Value {
-        let fields = [("news_id", "-1"), ("title", title), ("url", url), ("text", text)];
-        self.api_post("/api/submit", &fields).await
+        self.save_story("-1", title, url, text, &[]).await
+    }
+
+    /// The answer to a new story or to an edit, with further fields.
+    async fn save_story(&self, id: &str, title: &str, url: &str, text: &str, more: Fields<'_>) -> Value {
+        let fields = [("news_id", id), ("title", title), ("url", url), ("text", text)];
+        self.api_post("/api/submit", &[&fields[..], more].concat()).await
     }
 
     /// Submits a text under topics; answers the item's id.
@@ -207,22 +240,17 @@ impl Client {
 
     /// The answer to a submission of a text under topics.
     pub async fn try_submit_on(&self, topics: &str, title: &str) -> Value {
-        let fields = [("news_id", "-1"), ("title", title), ("url", ""), ("text", "text"), ("topics", topics)];
-        self.api_post("/api/submit", &fields).await
+        self.save_story("-1", title, "", "text", &[("topics", topics)]).await
     }
 
     /// The answer to an edit of a text's topics.
     pub async fn edit_topics(&self, news: u64, topics: &str) -> Value {
-        let id = news.to_string();
-        let fields =
-            [("news_id", &*id), ("title", "Title"), ("url", ""), ("text", "text"), ("topics", topics)];
-        self.api_post("/api/submit", &fields).await
+        self.save_story(&news.to_string(), "Title", "", "text", &[("topics", topics)]).await
     }
 
     /// The answer to an edit.
     pub async fn edit(&self, news: u64, title: &str, url: &str, text: &str) -> Value {
-        let fields = [("news_id", &*news.to_string()), ("title", title), ("url", url), ("text", text)];
-        self.api_post("/api/submit", &fields).await
+        self.save_story(&news.to_string(), title, url, text, &[]).await
     }
 
     /// The answer to the deletion of an item.

@@ -248,16 +248,9 @@ impl Page {
     }
 
     fn form_of(&self, form: &Element, within: &[Element]) -> Form {
-        let mut read = Form {
-            action: String::new(),
-            is_post: false,
-            fields: Vec::new(),
-            buttons: Vec::new(),
-            controls: Vec::new(),
-            unticked: Vec::new(),
-        };
-        form.attribute("action").unwrap_or_default().clone_into(&mut read.action);
-        read.is_post = form.attribute("method") == Some("post");
+        let action = form.attribute("action").unwrap_or_default().to_owned();
+        let is_post = form.attribute("method") == Some("post");
+        let mut read = Form { action, is_post, ..Form::default() };
         for element in within {
             let name = element.attribute("name").unwrap_or_default().to_owned();
             let value = element.attribute("value").unwrap_or_default().to_owned();
@@ -352,7 +345,7 @@ fn is_unticked(input: &Element) -> bool {
 }
 
 /// A form as a browser would send it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Form {
     pub action: String,
     pub is_post: bool,
@@ -435,8 +428,7 @@ impl Form {
     /// Sends the form to another address than it says, or to its page's own.
     pub async fn send_to(&self, client: &Client, address: &str) -> HttpResponse {
         assert!(self.is_post, "{self:?}");
-        let fields: Vec<(&str, &str)> =
-            self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let fields: Vec<(&str, &str)> = self.fields().collect();
         client.post_bytes(address, FORM, encoded(&fields).into_bytes()).await
     }
 }

@@ -22,6 +22,7 @@ pub mod browser;
 pub mod chromedriver;
 
 pub mod dataset;
+pub mod engines;
 pub mod failover;
 pub mod figures;
 pub mod link;
@@ -32,6 +33,7 @@ pub mod routes;
 pub mod topology;
 pub mod wrk;
 
+use std::fmt::Debug;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -43,11 +45,20 @@ pub async fn pause() {
 /// Waits until something is so, a minute at most.
 #[track_caller]
 pub fn until(is_so: impl AsyncFn() -> bool) -> impl Future<Output = ()> {
+    until_ok(async move || if is_so().await { Ok(()) } else { Err("it is not so") })
+}
+
+/// Waits until a look is successful, a minute at most. The error of a look says what there is instead.
+#[track_caller]
+pub fn until_ok<T, E: Debug>(mut look: impl AsyncFnMut() -> Result<T, E>) -> impl Future<Output = T> {
     let place = Location::caller();
     async move {
         let deadline = Instant::now() + Duration::from_secs(60);
-        while !is_so().await {
-            assert!(Instant::now() < deadline, "{place}: it is not so after a minute");
+        loop {
+            match look().await {
+                Ok(found) => return found,
+                Err(other) => assert!(Instant::now() < deadline, "{place}: after a minute, {other:?}"),
+            }
             pause().await;
         }
     }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::smtp_server::throw_away_identity;
+use crate::certificates::Authority;
 
 /// The name that the pages' server has in [`PageServer::network`].
 pub const PAGES_NAME: &str = "pages.test";
@@ -77,10 +77,10 @@ impl PageServer {
         Self::listen(address, reply, None).await
     }
 
-    /// The same over TLS, with a certificate for 127.0.0.1 that nobody has signed.
+    /// The same over TLS, with a certificate for 127.0.0.1 of an authority that nobody else knows.
     pub async fn start_with_tls(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
-        let (certificate, config) = throw_away_identity();
-        let tls = (certificate, TlsAcceptor::from(Arc::new(config)));
+        let authority = Authority::new();
+        let tls = (authority.pem(), authority.identity().acceptor());
         Self::listen("127.0.0.1:0".parse().unwrap(), reply, Some(tls)).await
     }
 
@@ -131,7 +131,7 @@ impl PageServer {
         Network { names, let_through: vec![self.address], certificate: None }
     }
 
-    /// The certificate as PEM, of a server with TLS.
+    /// The certificate of its authority as PEM, of a server with TLS.
     pub fn certificate(&self) -> Vec<u8> {
         self.certificate.clone().expect("a certificate")
     }

@@ -69,18 +69,21 @@ pub struct Memory {
     pub peak: f64,
 }
 
+/// The program without the settings in the variables of this process.
+pub(crate) fn without_own_settings(executable: &str) -> Command {
+    let mut command = Command::new(executable);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TIDINGS_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
 impl Program {
     /// Starts the program and waits for its first response.
     pub async fn start(how: Start<'_>) -> Self {
         let began = Instant::now();
-        let mut command = Command::new(how.executable);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TIDINGS_") {
-                command.env_remove(name);
-            }
-        }
         let log = std::fs::File::options().create(true).append(true).open(how.log).unwrap();
-        let mut process = command
+        let mut process = without_own_settings(how.executable)
             .args(["serve", "--listen", "127.0.0.1:0", "--create", "--store", how.store])
             // Only who asks for metrics pays for them.
             .env("TIDINGS_METRICS__LISTEN", "")

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tidings::config::{CommandLineSettings, Config};
+use tidings::config::Config;
 use tidings::mail::Mailer;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::signup::add_account;
@@ -65,7 +65,7 @@ const TEST_SETTINGS: [(&str, &str); 18] = [
 /// The environment variables that switch all rates off. Benches, and tests about something
 /// else, send more in a second than people do in an hour.
 pub fn without_rates() -> Vec<(String, String)> {
-    let defaults = Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap();
+    let defaults = Config::from_variables::<&str, &str>([]).unwrap();
     let is_rate = |name: &str| name.starts_with("rates.") && name.contains("_per_");
     let rates = defaults.describe().into_iter().map(|line| line.name).filter(|name| is_rate(name));
     rates.chain(["limits.mentions_per_day"]).map(|name| (variable_of(name), "0".to_owned())).collect()
@@ -143,7 +143,7 @@ pub fn variables(settings: Settings<'_>) -> BTreeMap<String, String> {
 
 /// The settings that a server starts with, read as the program reads them.
 pub fn config(settings: Settings<'_>) -> Config {
-    Config::load(None, variables(settings).into_iter(), &CommandLineSettings::default()).unwrap()
+    Config::from_variables(variables(settings)).unwrap()
 }
 
 impl Server {
@@ -282,6 +282,19 @@ impl Server {
     /// Sets the clock back.
     pub fn set_back(&self, seconds: u64) {
         self.clock.fetch_sub(seconds * 1_000, Ordering::SeqCst);
+    }
+
+    /// How many rounds of reads a page takes.
+    pub async fn rounds_of(&self, client: &Client, path: &str) -> u64 {
+        let before = self.store().rounds();
+        assert_eq!(client.get(path).await.status, 200, "{path}");
+        self.store().rounds() - before
+    }
+
+    /// The same with empty caches.
+    pub async fn cold_rounds_of(&self, client: &Client, path: &str) -> u64 {
+        self.clear_caches().await;
+        self.rounds_of(client, path).await
     }
 
     /// Clears all caches of the server.

@@ -2,7 +2,6 @@
 //! TLS, and keeps what it receives.
 
 use std::net::SocketAddr;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,12 +9,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::certificates::Identity;
+use crate::certificates::{Authority, Identity};
 
 /// One message as the relay received it.
 #[derive(Debug, Default, Clone)]
@@ -70,17 +65,15 @@ impl SmtpServer {
         Self::listen(None, None).await
     }
 
-    /// The same, with STARTTLS and a certificate of its own.
+    /// The same, with STARTTLS and a certificate of an authority that nobody else knows.
     pub async fn start_with_tls() -> Self {
-        let (certificate, config) = throw_away_identity();
-        Self::listen(Some(certificate), Some(TlsAcceptor::from(Arc::new(config)))).await
+        let authority = Authority::new();
+        Self::listen(Some(authority.pem()), Some(authority.identity().acceptor())).await
     }
 
     /// The same, with a certificate of an authority.
     pub async fn start_with_identity(identity: &Identity) -> Self {
-        let chain = vec![CertificateDer::from_pem_file(&identity.certificate).unwrap()];
-        let config = server_config(chain, PrivateKeyDer::from_pem_file(&identity.key).unwrap());
-        Self::listen(None, Some(TlsAcceptor::from(Arc::new(config)))).await
+        Self::listen(None, Some(identity.acceptor())).await
     }
 
     async fn listen(certificate: Option<Vec<u8>>, tls: Option<TlsAcceptor>) -> Self {
@@ -106,7 +99,7 @@ impl SmtpServer {
         Self { address, messages, logins_in_clear, refuses, refused, certificate, accepting }
     }
 
-    /// The certificate as PEM, if the relay has one.
+    /// The certificate of its own authority as PEM, if the relay has one.
     pub fn certificate(&self) -> Option<Vec<u8>> {
         self.certificate.clone()
     }
@@ -141,9 +134,7 @@ impl SmtpServer {
         let waiting = tokio::time::timeout(std::time::Duration::from_secs(10), self.messages.recv());
         waiting.await.expect("a message within ten seconds").expect("the relay runs")
     }
-}
 
-impl SmtpServer {
     /// The messages that have arrived and were not taken.
     pub fn waiting(&self) -> usize {
         self.messages.len()
@@ -250,40 +241,6 @@ async fn next_line<S: AsyncRead + Unpin>(stream: &mut BufReader<S>) -> std::io::
     let mut line = String::new();
     let is_end = stream.read_line(&mut line).await? == 0;
     Ok((!is_end).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
-}
-
-/// A new key and a self-signed certificate for 127.0.0.1, as PEM and as a configuration.
-pub(crate) fn throw_away_identity() -> (Vec<u8>, ServerConfig) {
-    const REQUEST: &str = "[req]\ndistinguished_name = name\nx509_extensions = extensions\nprompt = no\n\
-        [name]\nCN = 127.0.0.1\n\
-        [extensions]\nsubjectAltName = IP:127.0.0.1\nbasicConstraints = CA:FALSE\n";
-    let folder = tempfile::tempdir().unwrap();
-    let [request, key, certificate] =
-        ["request.cnf", "key.pem", "certificate.pem"].map(|name| folder.path().join(name));
-    std::fs::write(&request, REQUEST).unwrap();
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
-        .args(["-days", "2", "-config"])
-        .arg(&request)
-        .arg("-keyout")
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .output()
-        .expect("openssl runs");
-    assert!(made.status.success(), "{made:?}");
-    let chain = vec![CertificateDer::from_pem_file(&certificate).unwrap()];
-    let key = PrivateKeyDer::from_pem_file(&key).unwrap();
-    (std::fs::read(&certificate).unwrap(), server_config(chain, key))
-}
-
-fn server_config(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> ServerConfig {
-    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .unwrap()
 }
 
 fn address_in(line: &str) -> String {

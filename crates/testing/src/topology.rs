@@ -10,11 +10,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::redis_server::RedisServer;
+use crate::program::without_own_settings;
+use crate::redis_server::{RedisServer, wait_for};
 use crate::server::{Settings, variables};
 
 /// The shipped configuration.
@@ -197,12 +198,7 @@ impl Launch {
     }
 
     fn serve(&self, address: SocketAddr, log: &Path) -> Process {
-        let mut command = Command::new(&self.executable);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TIDINGS_") {
-                command.env_remove(name);
-            }
-        }
+        let mut command = without_own_settings(&self.executable);
         let log = File::options().create(true).append(true).open(log).unwrap();
         command.env("TIDINGS_SEARCH__ENABLED", "false");
         command.args(["serve", "--create", "--listen", &address.to_string()]).envs(&self.variables);
@@ -277,18 +273,5 @@ pub fn is_ready(address: SocketAddr) -> bool {
             assert_ne!(error.kind(), ErrorKind::WouldBlock, "no answer within {TIMEOUT:?}");
             false
         }
-    }
-}
-
-/// Polls until there is something.
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "no {what} within {TIMEOUT:?}");
-        #[allow(clippy::disallowed_methods)] // A poll of other processes, on a test's own thread.
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -25,6 +25,9 @@ use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 use tidings_language::{Message, Phrase, m, p, t};
 
+/// What a request leads to, unless it fails.
+pub type Result<T, E = RequestError> = std::result::Result<T, E>;
+
 /// Why a request failed.
 #[derive(Debug, Clone)]
 pub enum RequestError {
@@ -246,6 +249,11 @@ impl RequestError {
         Self::Field { name, expected }
     }
 
+    /// A field that is missing.
+    pub const fn missing(name: &'static str) -> Self {
+        Self::field(name, Self::MISSING)
+    }
+
     /// The rule of the site that it is a refusal by, if it is one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
@@ -293,92 +301,90 @@ impl RequestError {
         }
     }
 
-    /// The status of the response for a page, and the message for the user.
-    fn told(&self) -> (StatusCode, Phrase<'_>) {
+    /// The status of the response for a page.
+    pub fn status(&self) -> StatusCode {
         match self {
-            Self::Domain(error) => (status_of(error), sentence_of(error)),
-            Self::Field { name, expected } => (
-                StatusCode::BAD_REQUEST,
-                p!(
-                    "The field {field} is wrong: {expected}.",
-                    field = *name,
-                    expected = Phrase::new(expected)
-                ),
-            ),
-            Self::Malformed(malformed) => (StatusCode::BAD_REQUEST, malformed.sentence()),
-            Self::Title(error) => (StatusCode::UNPROCESSABLE_ENTITY, error.sentence()),
-            Self::Provider(error) => (error.status(), error.sentence()),
-            Self::UnknownUsername => (StatusCode::NOT_FOUND, p!("There is no user with this name.")),
-            Self::TooManyWrites => {
-                (StatusCode::SERVICE_UNAVAILABLE, p!("The site is very busy. Please try again."))
+            Self::Domain(error) => status_of(error),
+            Self::Provider(error) => error.status(),
+            Self::Field { .. } | Self::Malformed(_) | Self::UnreadableHead | Self::WrongHost => {
+                StatusCode::BAD_REQUEST
             }
-            Self::Fields(_) => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                p!("Nothing has been saved yet. Correct the fields marked below."),
-            ),
-            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, p!("The request is too large.")),
-            Self::TooSlow => {
-                (StatusCode::REQUEST_TIMEOUT, p!("The request arrived too slowly. Please try again."))
-            }
-            Self::AddressTooLong => (StatusCode::URI_TOO_LONG, p!("The address is too long.")),
-            Self::HeadTooLarge => {
-                (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, p!("The request headers are too large."))
-            }
-            Self::UnreadableHead => (StatusCode::BAD_REQUEST, p!("The request headers are not valid HTTP.")),
-            Self::WrongHost => (
-                StatusCode::BAD_REQUEST,
-                p!("This site does not answer to the host name you used. Its operator can add host names \
-                     with the setting server.hosts."),
-            ),
-            Self::OldHost(_) => (StatusCode::PERMANENT_REDIRECT, p!("This site has another address now.")),
-            Self::TooManyStreams => (
-                StatusCode::TOO_MANY_REQUESTS,
-                p!("You have too many home pages open. Close one, and try again in a minute."),
-            ),
-            Self::NotFound => (StatusCode::NOT_FOUND, p!("There’s nothing here.")),
-            Self::MethodNotAllowed => (
-                StatusCode::METHOD_NOT_ALLOWED,
-                p!("This page can’t be opened like that. Go back and use the form."),
-            ),
-            Self::LoginRequired => (StatusCode::UNAUTHORIZED, p!("You must be logged in.")),
-            Self::WrongSecret => (
-                StatusCode::FORBIDDEN,
-                p!("This form belongs to an earlier session. Go back, reload the page and try again."),
-            ),
-            Self::CrossSite => (
-                StatusCode::FORBIDDEN,
-                p!("This form was sent from another site. Open the page on this site and try again."),
-            ),
-            Self::ForeignPage => (
-                StatusCode::FORBIDDEN,
-                p!("Other web sites can't vote here. Vote with the browser extension or on this site."),
-            ),
-            Self::TooManySearches => {
-                (StatusCode::SERVICE_UNAVAILABLE, p!("Too many searches are running. Try again in a moment."))
-            }
-            Self::SearchUnavailable => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                p!("Search doesn't work at the moment. The rest of the site does."),
-            ),
-            Self::SearchIndexDamaged => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                p!("The search index is being made. Please try again in a minute. The rest of the site \
-                     works."),
-            ),
-            Self::Timeout => {
-                (StatusCode::SERVICE_UNAVAILABLE, p!("The request took too long. Please try again."))
-            }
-            Self::UnsureTimeout => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                p!("The request took too long, so it isn't clear whether it was saved. Please try again."),
-            ),
-            Self::Panic => (StatusCode::INTERNAL_SERVER_ERROR, p!("Something went wrong on our side.")),
+            Self::Title(_) | Self::Fields(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::UnknownUsername | Self::NotFound => StatusCode::NOT_FOUND,
+            Self::TooManyWrites
+            | Self::TooManySearches
+            | Self::SearchUnavailable
+            | Self::SearchIndexDamaged
+            | Self::Timeout
+            | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::AddressTooLong => StatusCode::URI_TOO_LONG,
+            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::OldHost(_) => StatusCode::PERMANENT_REDIRECT,
+            Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::LoginRequired => StatusCode::UNAUTHORIZED,
+            Self::WrongSecret | Self::CrossSite | Self::ForeignPage => StatusCode::FORBIDDEN,
+            Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
-    /// The status of the response for a page.
-    pub fn status(&self) -> StatusCode {
-        self.told().0
+    /// The sentence about it.
+    fn sentence(&self) -> Phrase<'_> {
+        match self {
+            Self::Domain(error) => sentence_of(error),
+            Self::Field { name, expected } => {
+                let expected = Phrase::new(expected);
+                p!("The field {field} is wrong: {expected}.", field = *name, expected)
+            }
+            Self::Malformed(malformed) => malformed.sentence(),
+            Self::Title(error) => error.sentence(),
+            Self::Provider(error) => error.sentence(),
+            Self::UnknownUsername => p!("There is no user with this name."),
+            Self::TooManyWrites => p!("The site is very busy. Please try again."),
+            Self::Fields(_) => p!("Nothing has been saved yet. Correct the fields marked below."),
+            Self::TooLarge => p!("The request is too large."),
+            Self::TooSlow => p!("The request arrived too slowly. Please try again."),
+            Self::AddressTooLong => p!("The address is too long."),
+            Self::HeadTooLarge => p!("The request headers are too large."),
+            Self::UnreadableHead => p!("The request headers are not valid HTTP."),
+            Self::WrongHost => {
+                p!("This site does not answer to the host name you used. Its operator can add host names \
+                     with the setting server.hosts.")
+            }
+            Self::OldHost(_) => p!("This site has another address now."),
+            Self::TooManyStreams => {
+                p!("You have too many home pages open. Close one, and try again in a minute.")
+            }
+            Self::NotFound => p!("There’s nothing here."),
+            Self::MethodNotAllowed => {
+                p!("This page can’t be opened like that. Go back and use the form.")
+            }
+            Self::LoginRequired => p!("You must be logged in."),
+            Self::WrongSecret => {
+                p!("This form belongs to an earlier session. Go back, reload the page and try again.")
+            }
+            Self::CrossSite => {
+                p!("This form was sent from another site. Open the page on this site and try again.")
+            }
+            Self::ForeignPage => {
+                p!("Other web sites can't vote here. Vote with the browser extension or on this site.")
+            }
+            Self::TooManySearches => p!("Too many searches are running. Try again in a moment."),
+            Self::SearchUnavailable => {
+                p!("Search doesn't work at the moment. The rest of the site does.")
+            }
+            Self::SearchIndexDamaged => {
+                p!("The search index is being made. Please try again in a minute. The rest of the site \
+                     works.")
+            }
+            Self::Timeout => p!("The request took too long. Please try again."),
+            Self::UnsureTimeout => {
+                p!("The request took too long, so it isn't clear whether it was saved. Please try again.")
+            }
+            Self::Panic => p!("Something went wrong on our side."),
+        }
     }
 
     /// Whether an address or a form is not as the site made it: somebody has changed it, or it came in parts.
@@ -396,7 +402,7 @@ impl RequestError {
         if self.is_damage() {
             p!("Parts of it are missing or have been changed. Go back, reload the page and try again.")
         } else {
-            self.told().1
+            self.sentence()
         }
     }
 
@@ -437,7 +443,7 @@ impl RequestError {
                 "The field apisecret is missing, or belongs to an earlier session.".to_owned()
             }
             Self::CrossSite => "This request was sent from another site.".to_owned(),
-            failure => failure.told().1.in_english(),
+            failure => failure.sentence().in_english(),
         }
     }
 
@@ -489,14 +495,18 @@ const STREAM_SECONDS: u64 = 60;
 /// A message as a sentence, with a capital letter and a full stop: in the code,
 /// messages have neither.
 pub fn sentence(message: &str) -> String {
-    let mut rest = message.chars();
-    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
-    let sentence = format!("{first}{}", rest.as_str());
+    let sentence = capitalized(message);
     if sentence.ends_with(['.', '!', '?', '。']) {
         sentence
     } else {
         t!("{sentence}.", sentence).to_string()
     }
+}
+
+/// A text with its first letter as a capital.
+pub fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
 }
 
 impl IntoResponse for RequestError {

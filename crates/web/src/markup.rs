@@ -27,3 +27,10 @@ pub mod script_words;
 pub mod test_support;
 pub mod vote_buttons;
 pub mod withheld;
+
+pub use self::feed_links::{FeedFormat, FeedKind};
+pub use self::fields::Field;
+pub use self::frame::Frame;
+pub use self::head::PageHead;
+pub use self::notices::Notice;
+pub use self::page::{Administrator, Member, Moderator, Page};

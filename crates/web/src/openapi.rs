@@ -5,10 +5,11 @@
 #[cfg(test)]
 pub mod tests;
 
-use crate::request::answers::JSON;
+use crate::request::JSON;
 use crate::route::Wings;
+use crate::server::headers::kept;
 use crate::{App, router};
-use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::http::Method;
 use axum::response::IntoResponse;
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -29,12 +30,7 @@ pub async fn document(app: App) -> impl IntoResponse {
     let wings = Wings::of(&app);
     let text = TEXTS.get(wings.number());
     let text = text.map(|text| text.get_or_init(|| description_with(wings).to_string()));
-    const HEADERS: [(HeaderName, HeaderValue); 3] = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
-        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
-        (header::VARY, HeaderValue::from_static("accept-encoding")),
-    ];
-    (HEADERS, text.map_or("", String::as_str))
+    (kept(JSON, "public, max-age=3600"), text.map_or("", String::as_str))
 }
 
 /// The description without the calls of what is switched off.

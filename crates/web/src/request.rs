@@ -14,3 +14,11 @@ pub mod path;
 pub mod request_rates;
 pub mod response_cache;
 pub mod viewer;
+
+pub(crate) use self::answers::answer;
+pub use self::answers::{DONE, DoneResponse, ErrorResponse, JSON, Status};
+pub use self::form::{Fields, Form, FromFields, Next, ShownAgain};
+pub use self::local_path::LocalPath;
+pub use self::paging::{PageQuery, WindowQuery};
+pub use self::path::{AtName, ListPath, PathOf, Start};
+pub use self::viewer::{Call, ClientAddress, Sender, SignedFields, SignedForm};

@@ -3,7 +3,7 @@
 //! robots.txt, the sitemap, the OpenAPI document, and the tests.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use axum::http::{Extensions, Method};
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -459,7 +459,7 @@ impl Wings {
     ///
     /// # Errors
     /// [`RequestError::NotFound`].
-    pub fn admit(self, facts: &Facts) -> Result<(), RequestError> {
+    pub fn admit(self, facts: &Facts) -> Result<()> {
         if self.have(facts.wing) { Ok(()) } else { Err(RequestError::NotFound) }
     }
 

@@ -9,9 +9,8 @@ pub mod writes;
 pub use addresses::actions;
 
 use crate::App;
-use crate::error::RequestError;
-use crate::request::local_path::LocalPath;
-use crate::request::{cookies, origin};
+use crate::error::{RequestError, Result};
+use crate::request::{LocalPath, cookies, origin};
 use crate::route::{ErrorFormat, Route, Routes, Wings};
 use crate::server::{cors, headers};
 use addresses::{Declaration, declared};
@@ -121,7 +120,7 @@ async fn pages_that_answer(State(app): State<App>, mut request: Request, handler
 
 /// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at
 /// any other.
-async fn nothing_here(mut pages: Router, mut request: Request) -> Result<Redirect, RequestError> {
+async fn nothing_here(mut pages: Router, mut request: Request) -> Result<Redirect> {
     let is_page = Route::of(request.extensions()).errors == ErrorFormat::Page;
     let address = request.uri();
     let path = address.path();

@@ -4,7 +4,7 @@
 //! number of connections, `client_stream` for their times, `answer_memory` for the
 //! memory of answers.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::administration::hooks::sending;
 use crate::features::feeds::hub;
 use crate::features::inbox::outbox;
@@ -72,69 +72,63 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
 /// A boxed future is compiled here, and not once more in each program and test that serves.
 fn serve_boxed<'a>(
     app: App,
-    listening: Listening,
-    shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>,
-) -> BoxFuture<'a, ()> {
-    Box::pin(serve_until(app, listening, shutdown))
-}
-
-async fn serve_until(
-    app: App,
     mut listening: Listening,
-    mut shutdown: Pin<&mut (dyn Future<Output = ()> + Send + '_)>,
-) {
-    let keep_every = app.settings.keep_figures_every;
-    let background = tokio::spawn({
-        let app = app.clone();
-        async move {
-            tokio::join!(
-                background::run(app.site.clone(), app.clock.clone()),
-                supervise("search", Policy::UntilDone, || following::run(app.clone())),
-                supervise("sign-in service", Policy::Forever, || provider::watch(&app)),
-                retry("outbox", SEND_EVERY, || outbox::send_due(&app)),
-                retry("hub of the feeds", SEND_EVERY, || hub::look(&app)),
-                retry("webhooks", SEND_EVERY, || sending::look(&app)),
-                repeat("traffic", (Duration::ZERO, TRAFFIC_SAMPLE_EVERY), async || app
-                    .traffic
-                    .sample(Instant::now())),
-                repeat("figures", (keep_every, keep_every), || figures::keep(&app)),
-                supervise("health", Policy::Forever, || health::watch(&app)),
-            )
+    mut shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>,
+) -> BoxFuture<'a, ()> {
+    Box::pin(async move {
+        let keep_every = app.settings.keep_figures_every;
+        let background = tokio::spawn({
+            let app = app.clone();
+            async move {
+                tokio::join!(
+                    background::run(app.site.clone(), app.clock.clone()),
+                    supervise("search", Policy::UntilDone, || following::run(app.clone())),
+                    supervise("sign-in service", Policy::Forever, || provider::watch(&app)),
+                    retry("outbox", SEND_EVERY, || outbox::send_due(&app)),
+                    retry("hub of the feeds", SEND_EVERY, || hub::look(&app)),
+                    retry("webhooks", SEND_EVERY, || sending::look(&app)),
+                    repeat("traffic", (Duration::ZERO, TRAFFIC_SAMPLE_EVERY), async || app
+                        .traffic
+                        .sample(Instant::now())),
+                    repeat("figures", (keep_every, keep_every), || figures::keep(&app)),
+                    supervise("health", Policy::Forever, || health::watch(&app)),
+                )
+            }
+        });
+        let server = Arc::new(Server::new(app));
+        let http = http_builder();
+        listening.limit_buffers();
+        loop {
+            let (stream, peer) = tokio::select! {
+                accepted = listening.accept() => accepted,
+                () = &mut shutdown => break,
+            };
+            server.begin(&http, stream, peer);
         }
-    });
-    let server = Arc::new(Server::new(app));
-    let http = http_builder();
-    listening.limit_buffers();
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listening.accept() => accepted,
-            () = &mut shutdown => break,
+        server.app.health.stop();
+        // Clients that are connected have perhaps sent a request.
+        for (stream, peer) in listening.stop() {
+            server.begin(&http, stream, peer);
+        }
+        server.app.live.close();
+        let drained = async {
+            server.connections.drain().await;
+            // Also those whose clients have gone.
+            server.writes.ended().await;
         };
-        server.begin(&http, stream, peer);
-    }
-    server.app.health.stop();
-    // Clients that are connected have perhaps sent a request.
-    for (stream, peer) in listening.stop() {
-        server.begin(&http, stream, peer);
-    }
-    server.app.live.close();
-    let drained = async {
-        server.connections.drain().await;
-        // Also those whose clients have gone.
-        server.writes.ended().await;
-    };
-    if timeout(DRAIN_TIME, drained).await.is_err() {
-        tracing::warn!("some connections were still open");
-    }
-    // Unfinished jobs stay in the store.
-    background.abort();
-    let storing = async {
-        background::store_rest(&server.app.site, server.app.now()).await;
-        figures::keep(&server.app).await;
-    };
-    if timeout(STORE_TIME, storing).await.is_err() {
-        tracing::error!("the store does not answer; the last visits and figures were not stored");
-    }
+        if timeout(DRAIN_TIME, drained).await.is_err() {
+            tracing::warn!("some connections were still open");
+        }
+        // Unfinished jobs stay in the store.
+        background.abort();
+        let storing = async {
+            background::store_rest(&server.app.site, server.app.now()).await;
+            figures::keep(&server.app).await;
+        };
+        if timeout(STORE_TIME, storing).await.is_err() {
+            tracing::error!("the store does not answer; the last visits and figures were not stored");
+        }
+    })
 }
 
 fn http_builder() -> http1::Builder {
@@ -273,12 +267,7 @@ impl Server {
         exempt.any(|network| network.contains(&address))
     }
 
-    fn check(
-        &self,
-        route: Route,
-        counted: &CountedRequest,
-        request: &Request<Incoming>,
-    ) -> Result<(), RequestError> {
+    fn check(&self, route: Route, counted: &CountedRequest, request: &Request<Incoming>) -> Result<()> {
         let address = request.uri();
         let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
         if length > ADDRESS_BYTES {

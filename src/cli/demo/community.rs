@@ -73,9 +73,7 @@ pub(super) async fn make(config: &Config, now: Timestamp) -> anyhow::Result<Vec<
     community.import().await?;
     let accounts = community.open_accounts().await?;
     // In the store, so that the administrator can change it.
-    let mut name = Batch::new();
-    name.set_field(keys::SITE, site_settings::NAME, "Tidings demo");
-    store.commit(name).await?;
+    store.commit(Batch::of(|batch| batch.set_field(keys::SITE, site_settings::NAME, "Tidings demo"))).await?;
     community.follow_and_post().await?;
     community.live_the_last_days().await?;
     background::finish_waiting(&community.site, Moment::from_timestamp(now)).await?;
@@ -287,7 +285,7 @@ impl Community {
         deeds.extend(unkind.map(|comment| (HOUR, Deed::Remove, comment, "Attacks other members.")));
         for (age, deed, thing, reason) in deeds {
             let reason = Reason::parse(reason)?;
-            let request = ModerationRequest { deed, thing, reason, anonymous: false, seen: None };
+            let request = ModerationRequest::new(deed, thing, reason);
             moderate(&self.site, self.before(age), &moderator, &request).await?;
         }
         Ok(())

@@ -92,11 +92,10 @@ impl<Load: Fn() -> Result<Config, WrongUse>> Reloading<'_, Load> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::CommandLineSettings;
 
     #[test]
     fn each_changeable_name_is_one_of_settings() {
-        let config = Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap();
+        let config = Config::from_variables::<&str, &str>([]).unwrap();
         let names: Vec<&str> = config.describe().iter().map(|line| line.name).collect();
         for beginning in CHANGEABLE {
             assert!(names.iter().any(|name| name.starts_with(beginning)), "{beginning}");

@@ -1,30 +1,26 @@
 //! The actions of moderators, and undoing them.
 
 use super::model::{Kind, Line, Made, Person, Place, State, text_of};
-use super::steps::{ADMIN, COMMON, FIRST_COMMENTS, Step, TOPICS, Walk, call, is_ok, kind_of, profile};
+use super::steps::{ADMIN, FIRST_COMMENTS, Step, TOPICS, Walk, call, kind_of, profile, said};
 use serde_json::Value as Json;
 
 impl Walk {
     pub async fn answer(&mut self, step: &Step) -> Option<()> {
-        let client = &self.clients[step.by].clone();
-        let threads = client.api_get("/api/messages").await;
+        let threads = self.clients[step.by].api_get("/api/messages").await;
         let thread = threads["threads"].as_array()?.get(step.die % 3)?.clone();
         let name = thread["username"].as_str()?.to_owned();
         let member = self.model.people.iter().position(|person| person.name == name)?;
         // Read by the member too, so it is as if the member had written it.
-        let word = self.model.word(Place::Message, member, None);
-        let text = format!("{COMMON} {}", text_of(word));
+        let text = said(self.model.word(Place::Message, member, None));
         let id = thread["thread_id"].as_str().map_or_else(|| thread["thread_id"].to_string(), str::to_owned);
-        is_ok(&call(client, "/api/messages", &[("thread", &*id), ("text", &*text)]).await).then_some(())
+        self.done(step.by, &format!("/api/messages?thread={id}&text={text}")).await
     }
 
     pub async fn answer_appeal(&mut self, step: &Step, action: &'static str) -> Option<()> {
         let line = self.model.lines.get(&step.about)?.clone();
-        let reason = self.model.word(Place::Reason, step.by, None);
-        let reason = format!("{COMMON} {}", text_of(reason));
-        let id = line.id.to_string();
-        let fields = [("action", action), ("kind", "appeal"), ("id", &*id), ("reason", &*reason)];
-        is_ok(&call(&self.clients[step.by], "/api/moderate", &fields).await).then_some(())?;
+        let (reason, id) = (self.reason(step.by), line.id);
+        let request = format!("/api/moderate?action={action}&kind=appeal&id={id}&reason={reason}");
+        self.done(step.by, &request).await?;
         self.model.appeals.retain(|appeal| *appeal != step.about);
         // Nothing is undone twice.
         if action == "approve" && !line.is_undone {
@@ -39,10 +35,9 @@ impl Walk {
             "renametopic" => format!("topic{}", step.number),
             _ => self.model.topics[to].clone(),
         };
-        let fields = [("topic", &*self.model.topics[from].clone()), ("name", &*name)];
-        is_ok(&call(&self.clients[ADMIN], &format!("/api/{action}"), &fields).await).then_some(())?;
-        self.server.finish_jobs().await;
         let former = self.model.topics[from].clone();
+        self.done(ADMIN, &format!("/api/{action}?topic={former}&name={name}")).await?;
+        self.server.finish_jobs().await;
         if action == "renametopic" {
             self.model.topics[from].clone_from(&name);
         }
@@ -71,20 +66,13 @@ impl Walk {
 
     pub async fn moderate(&mut self, step: &Step, action: &'static str) -> Option<()> {
         let thing = self.thing(step.about)?.clone();
-        let reason = self.model.word(Place::Reason, step.by, None);
-        let (reason, id) = (format!("{COMMON} {}", text_of(reason)), thing.id.clone());
-        let mut fields = vec![
-            ("action", action),
-            ("kind", kind_of(thing.kind)),
-            ("id", &*id),
-            ("reason", &*reason),
-            ("confirm", &*id),
-        ];
+        let (reason, kind, id) = (self.reason(step.by), kind_of(thing.kind), &thing.id);
+        let mut request =
+            format!("/api/moderate?action={action}&kind={kind}&id={id}&reason={reason}&confirm={id}");
         let into = self.thing(step.other).map_or(String::new(), |other| other.id.clone());
         let mut words = thing.words.clone();
-        let mut texts = Vec::new();
         match action {
-            "merge" => fields.push(("into", &*into)),
+            "merge" => request += &format!("&into={into}"),
             "edit" => {
                 for (place, word) in &mut words {
                     *word = self.model.word(*place, thing.author, Some(step.about));
@@ -97,15 +85,14 @@ impl Walk {
                         Some(host) if *place == Place::Url => {
                             format!("http://site{host}.example/{}", text_of(*word))
                         }
-                        _ => format!("{COMMON} {}", text_of(*word)),
+                        _ => said(*word),
                     };
-                    texts.push((name, text));
+                    request += &format!("&{name}={text}");
                 }
             }
             _ => {}
         }
-        fields.extend(texts.iter().map(|(name, text)| (*name, &**text)));
-        let answer = call(&self.clients[step.by], "/api/moderate", &fields).await;
+        let answer = call(&self.clients[step.by], &request).await;
         self.note_line(step, (action, step.about), &answer)?;
         self.server.finish_jobs().await;
         let thing = self.model.things.get_mut(&step.about)?;
@@ -142,11 +129,10 @@ impl Walk {
 
     pub async fn restrict(&mut self, step: &Step, action: &'static str) -> Option<()> {
         let place = if action == "note" { Place::Staff } else { Place::Reason };
-        let reason = self.model.word(place, step.by, None);
-        let reason = format!("{COMMON} {}", text_of(reason));
-        let name = self.model.people[step.about].name.clone();
-        let fields = [("action", action), ("kind", "user"), ("id", &*name), ("reason", &*reason)];
-        let answer = call(&self.clients[step.by], "/api/moderate", &fields).await;
+        let reason = said(self.model.word(place, step.by, None));
+        let name = &self.model.people[step.about].name;
+        let request = format!("/api/moderate?action={action}&kind=user&id={name}&reason={reason}");
+        let answer = call(&self.clients[step.by], &request).await;
         self.note_line(step, (action, profile(step.about)), &answer)?;
         self.server.finish_jobs().await;
         self.learn_person(step.about).await;
@@ -154,12 +140,9 @@ impl Walk {
     }
 
     pub async fn remove_all(&mut self, step: &Step) -> Option<()> {
-        let reason = self.model.word(Place::Reason, step.by, None);
-        let reason = format!("{COMMON} {}", text_of(reason));
-        let name = self.model.people[step.about].name.clone();
-        let fields =
-            [("action", "remove_all"), ("kind", "user"), ("id", &*name), ("reason", &*reason), ("days", "2")];
-        let answer = call(&self.clients[step.by], "/api/moderate", &fields).await;
+        let (reason, name) = (self.reason(step.by), &self.model.people[step.about].name);
+        let request = format!("/api/moderate?action=remove_all&kind=user&id={name}&reason={reason}&days=2");
+        let answer = call(&self.clients[step.by], &request).await;
         self.note_line(step, ("remove_all", profile(step.about)), &answer)?;
         self.server.finish_jobs().await;
         self.learn_posts(step.about).await;
@@ -169,11 +152,8 @@ impl Walk {
     /// Undoes a line.
     pub async fn undo(&mut self, made: Made, by: Person) -> Option<()> {
         let line = self.model.lines.get(&made)?.clone();
-        let reason = self.model.word(Place::Reason, by, None);
-        let reason = format!("{COMMON} {}", text_of(reason));
-        let fields = [("moderation_id", &*line.id.to_string()), ("reason", &*reason)];
-        let answer = call(&self.clients[by], "/api/moderate/undo", &fields).await;
-        is_ok(&answer).then_some(())?;
+        let (reason, id) = (self.reason(by), line.id);
+        self.done(by, &format!("/api/moderate/undo?moderation_id={id}&reason={reason}")).await?;
         self.note_undone(made).await
     }
 

@@ -1,13 +1,13 @@
 //! Actions that concern the whole site: applications, the rule that holds posts, saved reasons, announcements and bans.
 
 use super::model::{Kind, Made, Member, Person, Place, Thing, text_of};
-use super::steps::{ADMIN, COMMON, HELD, Step, Walk, call, is_ok, profile};
+use super::steps::{ADMIN, HELD, Step, Walk, call, is_ok, profile, said};
 use crate::client::{Client, PASSWORD};
 use std::collections::BTreeMap;
 
 impl Walk {
     pub async fn change_site(&mut self, step: &Step, what: &'static str) -> Option<()> {
-        let client = self.clients[step.by].clone();
+        let client = &self.clients[step.by].clone();
         match what {
             "apply" => self.apply(step.number, format!("writer{}", 1_000 + step.number)).await,
             "accept" => self.answer_application((step.by, step.about), true).await.map(drop),
@@ -24,35 +24,28 @@ impl Walk {
                 let rules = crate::night::text_of(&client.get("/moderate/rules").await);
                 let (_, rest) = rules.split_once("name=\"rule_id\" value=\"")?;
                 let (rule, _) = rest.split_once('"')?;
-                let line =
-                    call(&client, "/api/moderate/unrule", &[("rule_id", rule), ("reason", &*reason)]).await;
+                let request = format!("/api/moderate/unrule?rule_id={rule}&reason={reason}");
+                let line = call(client, &request).await;
                 self.note_line(step, ("unrule", step.number), &line)
             }
             "save a reason" => {
                 // The log says the title to everybody.
                 let [title, text] =
                     [Place::Reason, Place::Staff].map(|place| self.model.word(place, step.by, None));
-                let fields = [("title", &*text_of(title)), ("text", &*text_of(text))];
-                let line = call(&client, "/api/moderate/reasons", &fields).await;
+                let (title, text) = (text_of(title), text_of(text));
+                let line = call(client, &format!("/api/moderate/reasons?title={title}&text={text}")).await;
                 self.note_line(step, ("reason", step.number), &line)
             }
             "announce" => {
                 let text = self.reason(step.by);
-                let line =
-                    call(&client, "/api/admin/announcement", &[("text", &*text), ("hours", "0")]).await;
+                let line = call(client, &format!("/api/admin/announcement?text={text}&hours=0")).await;
                 self.note_line(step, ("announce", step.number), &line)
             }
             "ban a domain" => {
                 let domain = self.model.word(Place::Staff, step.by, None);
-                let (domain, reason) = (format!("{}.example", text_of(domain)), self.reason(step.by));
-                let fields = [
-                    ("what", "domain"),
-                    ("value", &*domain),
-                    ("scope", "both"),
-                    ("reason", &*reason),
-                    ("hours", "0"),
-                ];
-                let line = call(&client, "/api/moderate/bans", &fields).await;
+                let (domain, reason) = (text_of(domain), self.reason(step.by));
+                let ban = format!("what=domain&value={domain}.example&scope=both&reason={reason}&hours=0");
+                let line = call(client, &format!("/api/moderate/bans?{ban}")).await;
                 self.note_line(step, ("ban_origin", step.number), &line)
             }
             _ => None,
@@ -60,25 +53,23 @@ impl Walk {
     }
 
     /// A reason that everybody may read.
-    fn reason(&mut self, by: Person) -> String {
-        let word = self.model.word(Place::Reason, by, None);
-        format!("{COMMON} {}", text_of(word))
+    pub fn reason(&mut self, by: Person) -> String {
+        said(self.model.word(Place::Reason, by, None))
     }
 
     /// Holds what has a certain word. Returns the answer, unless the rule is there already.
     pub async fn add_rule(&mut self, by: Person) -> Option<serde_json::Value> {
         let reason = self.reason(by);
-        let fields = [("what", "phrase"), ("pattern", HELD), ("effect", "hold"), ("reason", &*reason)];
-        let answer = call(&self.clients[by], "/api/moderate/rule", &fields).await;
+        let rule = format!("what=phrase&pattern={HELD}&effect=hold&reason={reason}");
+        let answer = call(&self.clients[by], &format!("/api/moderate/rule?{rule}")).await;
         is_ok(&answer).then_some(answer)
     }
 
     /// Applies for an account.
     pub async fn apply(&mut self, made: Made, name: String) -> Option<()> {
-        let word = self.model.word(Place::Message, ADMIN, None);
-        let text = format!("{COMMON} {}", text_of(word));
-        let fields = [("username", &*name), ("password", PASSWORD), ("application", &*text)];
-        let answer = call(&self.server.visitor(), "/api/create_account", &fields).await;
+        let text = said(self.model.word(Place::Message, ADMIN, None));
+        let request = format!("/api/create_account?username={name}&password={PASSWORD}&application={text}");
+        let answer = call(&self.server.visitor(), &request).await;
         (answer["pending"] == true).then_some(())?;
         self.model.applicants.insert(made, name);
         Some(())
@@ -92,8 +83,8 @@ impl Walk {
     ) -> Option<serde_json::Value> {
         let name = self.model.applicants.get(&made)?.clone();
         let (reason, action) = (self.reason(by), if accepts { "approve" } else { "reject" });
-        let fields = [("action", action), ("kind", "application"), ("id", &*name), ("reason", &*reason)];
-        let answer = call(&self.clients[by], "/api/moderate", &fields).await;
+        let request = format!("/api/moderate?action={action}&kind=application&id={name}&reason={reason}");
+        let answer = call(&self.clients[by], &request).await;
         is_ok(&answer).then_some(())?;
         if accepts {
             self.model.applicants.remove(&made);

@@ -178,9 +178,9 @@ impl Walk {
         walk.server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
         for moderator in MODERATORS {
             let name = walk.model.people[moderator].name.clone();
-            let fields =
-                [("action", "make_moderator"), ("kind", "user"), ("id", &*name), ("reason", "trust")];
-            ok(admin.api_post("/api/moderate", &fields).await);
+            ok(admin
+                .call(&format!("/api/moderate?action=make_moderator&kind=user&id={name}&reason=trust"))
+                .await);
         }
         for person in [ADMIN, MODERATORS[0], MODERATORS[1]] {
             walk.model.people[person].is_staff = true;
@@ -323,8 +323,7 @@ impl Walk {
             Flag | Unflag => self.flag(step).await,
             Mark(action) => {
                 let story = self.thing(step.about)?.id.clone();
-                let path = format!("/api/{action}");
-                is_ok(&call(&self.clients[step.by], &path, &[("news_id", &*story)]).await).then_some(())?;
+                self.done(step.by, &format!("/api/{action}?news_id={story}")).await?;
                 let pair = (step.by, step.about);
                 _ = match action {
                     "hide" => self.model.hidden.insert(pair),
@@ -334,13 +333,9 @@ impl Walk {
                 Some(())
             }
             Stand(action) => {
-                let name = self.model.people[step.about].name.clone();
-                let path = format!("/api/{action}");
-                let fields = match action {
-                    "mute" | "unmute" => vec![("what", "user"), ("value", &*name)],
-                    _ => vec![("username", &*name)],
-                };
-                is_ok(&call(&self.clients[step.by], &path, &fields).await).then_some(())?;
+                let field = if action.ends_with("mute") { "what=user&value" } else { "username" };
+                let name = &self.model.people[step.about].name;
+                self.done(step.by, &format!("/api/{action}?{field}={name}")).await?;
                 let pair = (step.by, step.about);
                 _ = match action {
                     "mute" => self.model.mutes.insert(pair),
@@ -352,29 +347,18 @@ impl Walk {
                 Some(())
             }
             Message => {
-                let word = self.model.word(Place::Message, step.by, None);
-                let text = format!("{COMMON} {}", text_of(word));
-                is_ok(&call(&self.clients[step.by], "/api/messages", &[("text", &*text)]).await).then_some(())
+                let text = said(self.model.word(Place::Message, step.by, None));
+                self.done(step.by, &format!("/api/messages?text={text}")).await
             }
             Answer => self.answer(step).await,
             Read => {
-                let addresses = [
-                    "/",
-                    "/latest/0",
-                    "/everyone",
-                    "/comments",
-                    "/inbox",
-                    "/best",
-                    "/rss",
-                    "/home",
-                    "/news/1",
-                ];
-                self.clients[step.by].get(addresses[step.die % addresses.len()]).await;
+                let addresses = "/ /latest/0 /everyone /comments /inbox /best /rss /home /news/1";
+                let count = addresses.split(' ').count();
+                let address = addresses.split(' ').nth(step.die % count).unwrap();
+                self.clients[step.by].get(address).await;
                 Some(())
             }
-            ReadInbox => {
-                is_ok(&call(&self.clients[step.by], "/api/readinbox", &[("id", "all")]).await).then_some(())
-            }
+            ReadInbox => self.done(step.by, "/api/readinbox?id=all").await,
             Appeal => self.appeal(step).await,
             AnswerAppeal(action) => self.answer_appeal(step, action).await,
             Topic(action) => self.move_topic(step, action).await,
@@ -385,6 +369,11 @@ impl Walk {
             Leave { erases } => self.leave(step.by, erases).await,
             Site(what) => self.change_site(step, what).await,
         }
+    }
+
+    /// Makes a call that may be refused.
+    pub async fn done(&self, by: Person, request: &str) -> Option<()> {
+        is_ok(&call(&self.clients[by], request).await).then_some(())
     }
 
     pub fn thing(&self, made: Made) -> Option<&Thing> {
@@ -406,7 +395,7 @@ impl Walk {
         let mention =
             mention.map_or(String::new(), |person| format!(" for @{}", self.model.people[person].name));
         let held = if (step.die / 4).is_multiple_of(9) { format!(" {HELD}") } else { String::new() };
-        format!("{COMMON} {}{mention}{held}", text_of(word))
+        format!("{}{mention}{held}", said(word))
     }
 }
 
@@ -417,9 +406,16 @@ pub fn is_gone(thing: &Thing) -> bool {
     !matches!(thing.state, State::Open | State::Flagged)
 }
 
-/// The answer of a call, also one with another status than 200.
-pub async fn call(client: &Client, path: &str, fields: &[(&str, &str)]) -> Json {
-    client.post(path, fields).await.json()
+/// The answer of a call, `/api/x?field=value&…`, also one with another status than 200.
+pub async fn call(client: &Client, request: &str) -> Json {
+    let (path, fields) = request.split_once('?').unwrap();
+    let fields: Vec<_> = fields.split('&').filter_map(|field| field.split_once('=')).collect();
+    client.post(path, &fields).await.json()
+}
+
+/// A text with a word, which searches find.
+pub fn said(word: usize) -> String {
+    format!("{COMMON} {}", text_of(word))
 }
 
 pub fn is_ok(answer: &Json) -> bool {

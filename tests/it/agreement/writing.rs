@@ -1,7 +1,7 @@
 //! The actions of people: they write, vote, flag and leave.
 
 use super::model::{Kind, Person, Place, State, Thing, text_of};
-use super::steps::{COMMON, Deed, FIRST_COMMENTS, HELD, HOSTS, Step, Walk, call, is_ok, kind_of, profile};
+use super::steps::{Deed, FIRST_COMMENTS, HELD, HOSTS, Step, Walk, call, is_ok, kind_of, profile, said};
 use crate::client::PASSWORD;
 use std::collections::BTreeMap;
 
@@ -14,19 +14,15 @@ impl Walk {
         let topic = (step.die / 7 % 4).checked_sub(1).map(|topic| self.model.topics[topic].clone());
         let topic_name = topic.clone().unwrap_or_default();
         let held = if (step.die / 4).is_multiple_of(9) { HELD } else { "" };
-        let title_text = format!("{COMMON} {} {held}", text_of(title));
+        let title_text = format!("{} {held}", said(title));
         let address =
             if is_link { format!("http://site{host}.example/{}", text_of(url)) } else { String::new() };
         let with_text = !is_link || (step.die / 11).is_multiple_of(4);
         let body = if with_text { self.text(step, text) } else { String::new() };
-        let fields = [
-            ("news_id", "-1"),
-            ("title", &*title_text),
-            ("url", &*address),
-            ("text", &*body),
-            ("topics", &*topic_name),
-        ];
-        let answer = call(&self.clients[step.by], "/api/submit", &fields).await;
+        let request = format!(
+            "/api/submit?news_id=-1&title={title_text}&url={address}&text={body}&topics={topic_name}"
+        );
+        let answer = call(&self.clients[step.by], &request).await;
         let id = answer["news_id"].as_u64()?;
         let is_held = answer["held"] == true;
         let mut words = BTreeMap::from([(Place::Title, title)]);
@@ -66,11 +62,10 @@ impl Walk {
         let is_link = thing.host.is_some();
         let place = if is_link { Place::Url } else { Place::Text };
         let other = self.model.word(place, author, Some(step.about));
-        let title_text = format!("{COMMON} {}", text_of(title));
         let url =
             thing.host.map_or(String::new(), |host| format!("http://site{host}.example/{}", text_of(other)));
         let text = if is_link { String::new() } else { self.text(step, other) };
-        let answer = self.clients[author].edit(thing.number(), &title_text, &url, &text).await;
+        let answer = self.clients[author].edit(thing.number(), &said(title), &url, &text).await;
         is_ok(&answer).then_some(())?;
         let thing = self.model.things.get_mut(&step.about)?;
         thing.words = BTreeMap::from([(Place::Title, title), (place, other)]);
@@ -126,7 +121,7 @@ impl Walk {
                 let story = self.thing(thing.story?)?.number();
                 client.edit_comment(story, thing.number(), "").await
             }
-            _ => call(client, "/api/deltweet", &[("tweet_id", &*thing.id)]).await,
+            _ => call(client, &format!("/api/deltweet?tweet_id={}", thing.id)).await,
         };
         is_ok(&answer).then_some(())?;
         self.model.things.get_mut(&step.about)?.state = State::Deleted;
@@ -152,9 +147,9 @@ impl Walk {
         let made = profile(step.by);
         let [about, name] =
             [Place::Text, Place::Name].map(|place| self.model.word(place, step.by, Some(made)));
-        let text = format!("{COMMON} {}", text_of(about));
-        let fields = [("about", &*text), ("email", ""), ("fullname", &*text_of(name))];
-        is_ok(&call(&self.clients[step.by], "/api/updateprofile", &fields).await).then_some(())?;
+        let (text, full_name) = (said(about), text_of(name));
+        let request = format!("/api/updateprofile?about={text}&email=&fullname={full_name}");
+        self.done(step.by, &request).await?;
         let thing = self.model.things.get_mut(&made)?;
         thing.words = BTreeMap::from([(Place::Text, about), (Place::Name, name)]);
         self.learn(made).await;
@@ -173,16 +168,12 @@ impl Walk {
 
     pub async fn flag(&mut self, step: &Step) -> Option<()> {
         let thing = self.thing(step.about)?.clone();
-        let kind = kind_of(thing.kind);
-        let client = &self.clients[step.by].clone();
+        let (kind, id) = (kind_of(thing.kind), thing.id);
         if step.deed == Deed::Unflag {
-            let fields = [("kind", kind), ("id", &*thing.id)];
-            return is_ok(&call(client, "/api/unflag", &fields).await).then_some(());
+            return self.done(step.by, &format!("/api/unflag?kind={kind}&id={id}")).await;
         }
-        let word = self.model.word(Place::Note, step.by, None);
-        let note = format!("{COMMON} {}", text_of(word));
-        let fields = [("kind", kind), ("id", &*thing.id), ("reason", "harmful"), ("note", &*note)];
-        is_ok(&call(client, "/api/flag", &fields).await).then_some(())?;
+        let note = said(self.model.word(Place::Note, step.by, None));
+        self.done(step.by, &format!("/api/flag?kind={kind}&id={id}&reason=harmful&note={note}")).await?;
         self.learn(step.about).await;
         Some(())
     }
@@ -190,10 +181,8 @@ impl Walk {
     pub async fn appeal(&mut self, step: &Step) -> Option<()> {
         let line = self.model.lines.get(&step.about)?.clone();
         let author = self.thing(line.about)?.author;
-        let word = self.model.word(Place::Message, author, None);
-        let text = format!("{COMMON} {}", text_of(word));
-        let fields = [("moderation_id", &*line.id.to_string()), ("text", &*text)];
-        is_ok(&call(&self.clients[author], "/api/appeal", &fields).await).then_some(())?;
+        let text = said(self.model.word(Place::Message, author, None));
+        self.done(author, &format!("/api/appeal?moderation_id={}&text={text}", line.id)).await?;
         self.model.appeals.push(step.about);
         Some(())
     }

@@ -1,11 +1,9 @@
 //! `tidings status` when something is wrong: what it says is what `/health/ready` says, and what
 //! became of the backups.
 
-use std::time::Instant;
-
 use serde_json::Value;
 
-use super::{Place, Ran, TIMEOUT, status_of, visitor};
+use super::{Place, Ran, status_of, visitor};
 use crate::client::{Client, ok};
 use crate::program::Program;
 use crate::redis_server::RedisServer;
@@ -13,16 +11,13 @@ use crate::server::http_client;
 
 /// Waits until the site is in a state. Returns what `/health/ready` says is wrong.
 async fn cause_in_state(program: &Program, state: &str) -> String {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
+    let said = tidings_testing::until_ok(async || {
         let said = visitor(program).get("/health/ready").await.json();
-        if said["status"] == state {
-            let parts = ["store", "writer", "disk"].map(|part| said[part].as_str().unwrap());
-            return parts.into_iter().find(|part| *part != "ok").unwrap().to_owned();
-        }
-        assert!(Instant::now() < deadline, "{said}");
-        tidings_testing::pause().await;
-    }
+        if said["status"] == state { Ok(said) } else { Err(said) }
+    });
+    let said = said.await;
+    let parts = ["store", "writer", "disk"].map(|part| said[part].as_str().unwrap());
+    parts.into_iter().find(|part| *part != "ok").unwrap().to_owned()
 }
 
 /// Asserts that the status tells a state and its cause, in text and in JSON.
@@ -164,15 +159,9 @@ async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is
         ok(alice.update_profile("", "alice@example.org", "").await);
         program.wait_for_log("mail not sent; it will be tried again");
         // Each attempt puts off when the mail is due.
-        let deadline = Instant::now() + TIMEOUT;
-        let told = loop {
-            let told = status();
-            if told["mails_oldest_seconds"].as_u64().unwrap() >= 2 {
-                break told;
-            }
-            assert!(Instant::now() < deadline, "{told}");
-            tidings_testing::pause().await;
-        };
+        let is_late = |told: &Value| told["mails_oldest_seconds"].as_u64().unwrap() >= 2;
+        tidings_testing::until(async || is_late(&status())).await;
+        let told = status();
         assert_eq!(told["mails_waiting"], 1, "{told}");
         let text = String::from_utf8(metrics_of(&program).get("/metrics").await.body).unwrap();
         let value = |name: &str| {

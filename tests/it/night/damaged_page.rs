@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     assert_has_all, assert_readers_see, post, text_of, tidings, titles, url_of, visitor, wait_for_health,
 };
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused_saying};
 use crate::program::Program;
 
 /// The size of the pages of the store file.
@@ -40,7 +40,7 @@ async fn assert_one_story_is_lost(program: &Program, member: &Client, posted: &m
     }
     let vote = member.post("/api/votenews", &[("news_id", "2"), ("vote_type", "up")]).await;
     assert_eq!(vote.status, 503, "{}", text_of(&vote));
-    assert!(refused(vote.json()).contains("cannot be read"));
+    refused_saying(vote.json(), "cannot be read");
     let number = posted.len();
     post(member, posted, &format!("Story {number}")).await;
     assert_readers_see(program, posted.last().unwrap()).await;

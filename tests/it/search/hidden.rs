@@ -17,8 +17,7 @@ const HIDING: [(&str, &str); 2] = [ON[0], ("moderation.hide_at", "2")];
 
 async fn flag_away(readers: &[Client], kind: &str, id: &str) {
     for reader in readers {
-        let fields = [("kind", kind), ("id", id), ("reason", "spam"), ("note", "")];
-        ok(reader.api_post("/api/flag", &fields).await);
+        ok(reader.call(&format!("/api/flag?kind={kind}&id={id}&reason=spam&note=")).await);
     }
 }
 
@@ -38,8 +37,7 @@ async fn site(server: &Server, secret: &str) -> Client {
     alice.submit_on("seen,others", "On topics").await;
     let first = secret.split(' ').next().unwrap();
     let (url, topics) = (format!("https://{first}.example/"), format!("{first},hidden,seen"));
-    let fields = [("news_id", "-1"), ("title", secret), ("url", &url), ("text", ""), ("topics", &topics)];
-    let flagged = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+    let flagged = author.submit_link_on(&topics, secret, &url).await;
     alice.comment(flagged, secret).await;
     let comment = author.comment(1, secret).await;
     let post = author.tweet(secret).await;
@@ -154,8 +152,7 @@ async fn what_flags_have_hidden_counts_at_once_for_nobody_but_insiders(server: S
         found["total"].as_u64().unwrap()
     };
     let curious = server.member("curious").await;
-    let fields = [("about", ""), ("email", ""), ("show_hidden", "1")];
-    ok(curious.api_post("/api/updateprofile", &fields).await);
+    ok(curious.call("/api/updateprofile?about=&email=&show_hidden=1").await);
     for (client, expected) in
         [(&server.visitor(), 0), (&readers[0], 0), (&author, 2), (&alice, 2), (&curious, 2)]
     {

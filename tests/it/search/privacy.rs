@@ -63,9 +63,7 @@ impl Posted {
             act(alice, "hold", ("user", &name)).await;
         }
         let (title, url) = (format!("{STORY} {word}"), format!("https://{word}.example/"));
-        let fields =
-            [("news_id", "-1"), ("title", &*title), ("url", &*url), ("text", ""), ("topics", &*word)];
-        let story = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+        let story = author.submit_link_on(&word, &title, &url).await;
         let comment = if way == "held" {
             ok(author.try_comment(1, None, &format!("{COMMENT} {word}")).await);
             0
@@ -89,7 +87,7 @@ impl Posted {
             "held" => {}
             "deleted story" => _ = ok(self.author.delete(self.story).await),
             "deleted comment" => _ = ok(self.author.edit_comment(self.story, self.comment, "").await),
-            "deleted post" => _ = ok(self.author.api_post("/api/deltweet", &[("tweet_id", &*post)]).await),
+            "deleted post" => _ = ok(self.author.call(&format!("/api/deltweet?tweet_id={post}")).await),
             "removed story" => _ = act(alice, "remove", ("story", &story)).await,
             "removed comment" => _ = act(alice, "remove", ("comment", &comment)).await,
             "removed post" => _ = act(alice, "remove", ("tweet", &post)).await,
@@ -108,7 +106,7 @@ impl Posted {
             }
             "muted person" => mute(bob, "user", &self.name).await,
             "blocked person" => _ = ok(bob.api_post("/api/block", &[("username", &*self.name)]).await),
-            "hidden story" => _ = ok(bob.api_post("/api/hide", &[("news_id", &*story)]).await),
+            "hidden story" => _ = ok(bob.call(&format!("/api/hide?news_id={story}")).await),
             "muted topic" => mute(bob, "topic", &self.word).await,
             "muted site" => mute(bob, "domain", &format!("{}.example", self.word)).await,
             "muted word" => mute(bob, "word", &self.word).await,

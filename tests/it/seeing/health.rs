@@ -1,11 +1,9 @@
 //! `GET /health/live` and `GET /health/ready`.
 
-use std::time::Instant;
-
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{TIMEOUT, Watched};
+use super::Watched;
 use crate::client::{Client, HttpResponse};
 use crate::redis_commands::RedisCommands;
 use crate::redis_server::RedisServer;
@@ -16,17 +14,13 @@ const READY: &str = "/health/ready";
 
 /// Waits until the site says that this is its state, and returns what it says.
 async fn wait_for_status(client: &Client, status: &str) -> Value {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
+    tidings_testing::until_ok(async || {
         let answer = client.get(READY).await;
         let said = answer.json();
         assert_eq!(answer.status == StatusCode::OK, said["status"] == "ok", "{said}");
-        if said["status"] == status {
-            return said;
-        }
-        assert!(Instant::now() < deadline, "{said}");
-        tidings_testing::pause().await;
-    }
+        if said["status"] == status { Ok(said) } else { Err(said) }
+    })
+    .await
 }
 
 /// The lines about changes of the store, and whatever else calls them by these names.

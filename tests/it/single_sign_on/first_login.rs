@@ -249,14 +249,8 @@ async fn the_mode_of_sign_up_holds_for_first_logins() {
 async fn a_login_ends_on_this_site_alone() {
     let Some(place) = Place::start(&[]).await else { return };
     place.member("alice", alice()).await;
-    for next in [
-        "https://evil.example/",
-        "//evil.example",
-        "/\\evil.example",
-        "javascript:alert(1)",
-        "",
-        "/%0d%0aX: y",
-    ] {
+    let nexts = "https://evil.example/|//evil.example|/\\evil.example|javascript:alert(1)||/%0d%0aX: y";
+    for next in nexts.split('|') {
         let mut person = place.person();
         let done = person.log_in_to(next, "alice").await;
         let to = redirects_to(&done);

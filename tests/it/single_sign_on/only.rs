@@ -10,7 +10,7 @@ use crate::client::{PASSWORD, refused};
 use crate::commands;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
-use crate::program::Program;
+use crate::program::{Program, Ran};
 use crate::server::{Server, in_memory};
 
 const ONLY: [(&str, &str); 1] = [("oidc.only", "true")];
@@ -79,12 +79,12 @@ async fn a_site_that_only_members_read_lets_people_in_by_the_provider() {
     }
 }
 
-fn login_link(place: &commands::Place, name: &str) -> commands::Ran {
+fn login_link(place: &commands::Place, name: &str) -> Ran {
     place.run(&["user", "login-link", name])
 }
 
 /// The path of a link that the command has printed.
-fn path_of(ran: commands::Ran) -> String {
+fn path_of(ran: Ran) -> String {
     let said = ran.good();
     let (_, path) = said.split_once("/login/link/").unwrap_or_else(|| panic!("{said}"));
     format!("/login/link/{}", path.split_whitespace().next().unwrap())

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{demand_clean, report};
 use crate::client::{Client, ok};
-use crate::server::{Server, each_engine};
+use crate::server::{Server, in_memory};
 
 /// A site with an administrator, a moderator, and people who post.
 struct Site {
@@ -46,27 +46,14 @@ impl Site {
 
     async fn flag(&self, thing: &Thing) {
         for reader in &self.readers {
-            reader
-                .api_post(
-                    "/api/flag",
-                    &[("kind", thing.0), ("id", &*thing.1), ("reason", "spam"), ("note", "")],
-                )
-                .await;
+            reader.call(&format!("/api/flag?kind={}&id={}&reason=spam&note=", thing.0, thing.1)).await;
         }
     }
 
     /// A story on a topic with votes, a comment that mentions somebody, and such a tweet.
     async fn posts(&self, name: &str) -> [Thing; 3] {
         let url = format!("http://{name}.example/{name}");
-        let fields = [
-            ("news_id", "-1"),
-            ("title", name),
-            ("url", &*url),
-            ("text", ""),
-            ("topics", "links,web"),
-            ("comment", "@carol a first comment"),
-        ];
-        let story = ok(self.bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+        let story = self.bob.submit_link_on("links,web", name, &url).await;
         let [carol, dave] = &self.readers;
         carol.vote(story, "up").await;
         dave.vote(story, "down").await;
@@ -86,7 +73,7 @@ impl Site {
                 let (story, comment) = id.split_once('-').unwrap();
                 self.bob.edit_comment(story.parse().unwrap(), comment.parse().unwrap(), "").await
             }
-            _ => self.bob.api_post("/api/deltweet", &[("tweet_id", id)]).await,
+            _ => self.bob.call(&format!("/api/deltweet?tweet_id={id}")).await,
         }
     }
 
@@ -205,10 +192,7 @@ async fn deleted_posts_and_appeals(site: &Site) {
     for (name, decision) in [("denied", "reject"), ("granted", "approve")] {
         let [story, ..] = site.posts(name).await;
         let line = ok(site.act("remove", &story, &[]).await)["moderation_id"].to_string();
-        ok(site
-            .bob
-            .api_post("/api/appeal", &[("moderation_id", &line), ("text", "Please look again")])
-            .await);
+        ok(site.bob.call(&format!("/api/appeal?moderation_id={line}&text=Please look again")).await);
         site.demand_untouched("an appeal").await;
         let answer = moderator.moderate(decision, ("appeal", &line), &[]).await;
         let answered = ok(answer)["moderation_id"].clone();
@@ -218,7 +202,7 @@ async fn deleted_posts_and_appeals(site: &Site) {
     }
 }
 
-#[each_engine("check")]
+#[in_memory]
 async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing(server: Server) {
     let mut site = Site::on(server).await;
     site.posts("merged-into").await;

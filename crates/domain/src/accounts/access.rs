@@ -3,7 +3,7 @@
 
 use crate::accounts::visit::Visit;
 use crate::values::SiteReaders;
-use crate::{Error, Refusal, Site};
+use crate::{Error, Refusal, Result, Site};
 
 /// The people whom an address answers on a site that only members read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Visit {
     ///
     /// # Errors
     /// [`Refusal::MembersOnly`], [`Refusal::EmailNotConfirmed`], or the store's.
-    pub async fn demand(&mut self, access: Access) -> Result<(), Error> {
+    pub async fn demand(&mut self, access: Access) -> Result<()> {
         let site = self.site_too();
         if access == Access::Everyone || !site.is_for_members() {
             return Ok(());

@@ -2,15 +2,15 @@
 
 use crate::accounts::notices::Notice;
 use crate::accounts::session_store::{Device, Session, VisitSession};
-use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::User;
-use crate::accounts::{admission, confirmation, log_in, names, origin_bans, outbox, roles};
+use crate::accounts::{admission, confirmation, log_in, names, origin_bans, outbox, roles, sessions};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
 use crate::values::email;
+use crate::values::text_forms::never_logged;
 use crate::values::{About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Site, keys};
+use crate::{Applied, Error, Refusal, Result, Site, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 
@@ -57,11 +57,7 @@ pub enum EmailChange {
 #[derive(Clone, Default)]
 pub struct CurrentPassword(pub Option<String>);
 
-impl std::fmt::Debug for CurrentPassword {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("CurrentPassword(***)")
-    }
-}
+never_logged!(CurrentPassword);
 
 /// The person who changes an account: its owner, in a session, from a device.
 #[derive(Clone, Copy)]
@@ -88,7 +84,7 @@ pub async fn update_profile(
     now: Timestamp,
     owner: Owner<'_>,
     change: &ProfileChange,
-) -> Result<Option<Session>, Error> {
+) -> Result<Option<Session>> {
     let user = owner.user;
     if change.is_seen_by_others(user) {
         user.demand_may_post(now)?;
@@ -135,34 +131,31 @@ pub async fn update_profile(
         checks
     };
     let digest = change.preferences.digest.filter(|digest| *digest != user.preferences.digest);
-    // To the address before the change: whoever has changed both must not be the only one who
-    // hears of it.
-    let tells = change.password.is_some().then_some(Notice::PasswordChanged);
     let subscribes = digest.is_some_and(|digest| digest != Digest::Off)
         || (change.preferences.mail_replies == Some(true) && !user.preferences.mail_replies);
     let write = |batch: &mut Batch| {
         if !profile.is_empty() {
             batch.set_fields(&key, profile.clone());
         }
-        let mut notices: Vec<Notice> = tells.into_iter().collect();
+        let mut notices = Vec::new();
+        notices.extend(change.password.is_some().then_some(Notice::PasswordChanged));
         if has_new_email {
             notices.extend(confirmation::write_email(batch, (site, now), user, email));
         } else if subscribes && site.sends_mail && user.email_to_confirm().is_some() {
             outbox::write_confirmation(batch, now, user.id);
         }
+        // To the address before the change: whoever has changed both must not be the only one who
+        // hears of it.
         let to = user.notice_address().unwrap_or_default();
-        let notices: Vec<_> = notices.into_iter().map(|notice| (notice, to)).collect();
-        outbox::write_notices(batch, (site, now), user.id, &notices);
+        outbox::write_notices(batch, (site, now), (user.id, to), &notices);
         if let Some(digest) = digest {
             outbox::write_digest_choice(batch, user.id, digest, now);
         }
     };
     if let Some(password) = &change.password {
-        let source = HashingSource::Account(user.id);
-        let hash = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
+        let hash = site.passwords.hash_for(HashingSource::Account(user.id), password).await?;
         let session = Session::new(user.id)?;
-        let replacement = SessionReplacement { session: session.clone(), device: Some(owner.device), now };
-        let ended = sessions::end_all_sessions(site, &replacement, |batch| {
+        let ended = sessions::end_all_sessions(site, &session, Some((owner.device, now)), |batch| {
             let checks = checks(batch);
             write(batch);
             sessions::choose_password(batch, user.id, &hash);
@@ -190,7 +183,7 @@ pub(crate) async fn confirm_current_password(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     typed: &CurrentPassword,
-) -> Result<String, Error> {
+) -> Result<String> {
     let typed = typed.0.as_deref().filter(|typed| !typed.is_empty());
     if typed.is_none() && owner.user.has_password {
         return Err(Refusal::CurrentPasswordNeeded.into());
@@ -206,16 +199,10 @@ pub(crate) async fn confirm_current_password(
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], a password that is too short for the user's role, or the store's.
-pub async fn set_password(
-    site: &Site,
-    now: Timestamp,
-    id: UserId,
-    password: &NewPassword,
-) -> Result<(), Error> {
+pub async fn set_password(site: &Site, now: Timestamp, id: UserId, password: &NewPassword) -> Result<()> {
     roles::demand_password((site, now), id, password).await?;
-    let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
-    let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
-    sessions::end_all_sessions(site, &replacement, |batch| {
+    let hash = site.passwords.hash_for(HashingSource::Operator, password).await?;
+    sessions::end_all_sessions(site, &Session::new(id)?, None, |batch| {
         sessions::choose_password(batch, id, &hash);
         Vec::new()
     })

@@ -5,7 +5,7 @@ use crate::accounts::users::{DEACTIVATED, User};
 use crate::rates::{self, RatedAccount};
 use crate::repeats::{self, KeptAnswer};
 use crate::values::{Moment, RatedAction};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Error, Refusal, Result, Site, keys};
 use std::net::IpAddr;
 use std::ops::Deref;
 use tidings_keyspace::Batch;
@@ -34,7 +34,7 @@ impl Actor<'_> {
     /// # Errors
     /// [`Refusal::EmailNotConfirmed`](crate::Refusal::EmailNotConfirmed),
     /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
-    pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+    pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<()> {
         match self.rated(site, now).await? {
             Some(account) => rates::spend_for(site, now, action, Some(account), self.address).await,
             None => Ok(()),
@@ -46,7 +46,7 @@ impl Actor<'_> {
     ///
     /// # Errors
     /// Those of [`Actor::spend`].
-    pub(crate) async fn look(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+    pub(crate) async fn look(&self, site: &Site, now: Moment, action: RatedAction) -> Result<()> {
         match self.rated(site, now).await? {
             Some(account) => rates::look_for(site, now, action, account, self.address).await,
             None => Ok(()),
@@ -54,7 +54,7 @@ impl Actor<'_> {
     }
 
     /// The account as the rates count it; `None` if they do not.
-    async fn rated(&self, site: &Site, now: Moment) -> Result<Option<RatedAccount>, Error> {
+    async fn rated(&self, site: &Site, now: Moment) -> Result<Option<RatedAccount>> {
         self.demand_confirmed(site)?;
         if self.is_administrator() {
             return Ok(None);
@@ -85,7 +85,7 @@ impl User {
         mut batch: Batch,
         answer: T,
         noted: &impl KeptAnswer,
-    ) -> Result<Decision<T>, Error> {
+    ) -> Result<Decision<T>> {
         let account_there = batch.field_absent(keys::user(self.id), DEACTIVATED);
         Decision::commit(batch, answer)
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
@@ -93,7 +93,7 @@ impl User {
     }
 
     /// Commits a batch that needs no decision.
-    pub(crate) async fn commit(&self, site: &Site, mut batch: Batch) -> Result<(), Error> {
+    pub(crate) async fn commit(&self, site: &Site, mut batch: Batch) -> Result<()> {
         repeats::note(self.request.as_ref(), &mut batch, &())?;
         site.store.commit(batch).await?;
         Ok(())

@@ -6,7 +6,7 @@
 use crate::accounts::users::{Role, User};
 use crate::post_rules::{self, CheckedPost};
 use crate::values::{RestrictionKind, Timestamp};
-use crate::{Error, Refusal, Site, identity};
+use crate::{Refusal, Result, Site, identity};
 
 /// Why a new post has to wait for a moderator; `None` if it need not. Rounds: none once the
 /// rules and the identity of the site are cached.
@@ -18,7 +18,7 @@ pub(crate) async fn admit(
     now: Timestamp,
     author: &User,
     post: CheckedPost<'_>,
-) -> Result<Option<Box<str>>, Error> {
+) -> Result<Option<Box<str>>> {
     if author.role() > Role::Member {
         return Ok(None);
     }
@@ -40,7 +40,7 @@ pub(crate) async fn admit_edit(
     now: Timestamp,
     author: &User,
     (post, is_held): (CheckedPost<'_>, bool),
-) -> Result<(), Error> {
+) -> Result<()> {
     match admit(site, now, author, post).await? {
         Some(reason) if !is_held => Err(Refusal::EditNeedsApproval { reason }.into()),
         _ => Ok(()),

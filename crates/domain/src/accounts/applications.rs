@@ -11,13 +11,14 @@
 //!
 //! The decisions add to the batch of the moderator's action, which also has the line in the log.
 
+use crate::accounts::people;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::hooks::{self, Event};
 use crate::values::secrets::random_token;
 use crate::values::{Thing, Timestamp, UserId};
-use crate::{Error, Refusal, Site, fields, keys, review};
-use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
+use crate::{Refusal, Result, Site, fields, keys, review};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.
 const TEXT: &str = "application";
@@ -94,10 +95,8 @@ pub(crate) fn admit_login(user: &Hash) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// [`Refusal::NoSuchApplication`], or the store's.
-pub async fn application(site: &Site, username: &str) -> Result<Application, Error> {
-    let name = keys::username_to_id(username);
-    let id = site.store.fetch(read::string(&name)).await?;
-    let user_id: UserId = fields::read_string(id.as_deref(), || name).ok_or(Refusal::NoSuchApplication)?;
+pub async fn application(site: &Site, username: &str) -> Result<Application> {
+    let user_id = site.store.fetch(people::holder(username)).await?.ok_or(Refusal::NoSuchApplication)?;
     let read = [TEXT, APPLIED, PENDING, REJECTED, DEACTIVATED, "username", "email"];
     let [text, applied, pending, rejected, deactivated, username, email] =
         site.store.fetch(read::fields(keys::user(user_id), read)).await?;
@@ -117,11 +116,7 @@ pub async fn application(site: &Site, username: &str) -> Result<Application, Err
 ///
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if none of this name waits, or the store's.
-pub(crate) async fn write_approval(
-    site: &Site,
-    batch: &mut Batch,
-    username: &str,
-) -> Result<Application, Error> {
+pub(crate) async fn write_approval(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = waiting(site, batch, username).await?;
     batch.delete_field(keys::user(application.user_id), DEACTIVATED);
     hooks::write(batch, &Event::Signup(application.user_id));
@@ -138,7 +133,7 @@ pub(crate) async fn write_rejection(
     batch: &mut Batch,
     now: Timestamp,
     (username, reason): (&str, &str),
-) -> Result<Application, Error> {
+) -> Result<Application> {
     let application = waiting(site, batch, username).await?;
     let fields = [(REJECTED, now.to_string()), (REASON, reason.to_owned())];
     batch.set_fields(keys::user(application.user_id), fields);
@@ -151,11 +146,7 @@ pub(crate) async fn write_rejection(
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if no application of this name was answered, such as after
 /// somebody else has taken the name; or the store's.
-pub(crate) async fn write_reopening(
-    site: &Site,
-    batch: &mut Batch,
-    username: &str,
-) -> Result<Application, Error> {
+pub(crate) async fn write_reopening(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = application(site, username).await?;
     if application.is_pending {
         return Err(Refusal::NoSuchApplication.into());
@@ -174,7 +165,7 @@ pub(crate) async fn write_reopening(
 }
 
 /// The application of a name that waits. Adds to the batch that it no longer does.
-async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Application, Error> {
+async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = application(site, username).await?;
     if !application.is_pending {
         return Err(Refusal::NoSuchApplication.into());
@@ -209,7 +200,7 @@ impl NameHolders {
         site: &Site,
         username: &str,
         [by_name, by_look]: [Option<String>; 2],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let ids = [&by_name, &by_look].map(|id| id.as_ref().and_then(|id| id.parse::<UserId>().ok()));
         let mut holders: Vec<UserId> = ids.into_iter().flatten().collect();
         holders.dedup();
@@ -221,9 +212,8 @@ impl NameHolders {
         };
         let found = site.store.fetch(holders.into_iter().map(read).collect::<Vec<_>>()).await?;
         let rejected = found.into_iter().flatten().collect();
-        let keys = [keys::username_to_id(username), keys::username_folded(username)];
-        let [name, look] = keys;
-        Ok(Self { names: [(name, by_name), (look, by_look)], rejected })
+        let names = [(keys::username_to_id(username), by_name), (keys::username_folded(username), by_look)];
+        Ok(Self { names, rejected })
     }
 
     /// Whether the name is free.
@@ -245,10 +235,7 @@ impl NameHolders {
     /// else has taken one of them meanwhile.
     pub(crate) fn replace(&self, batch: &mut Batch, id: UserId) {
         for (key, holder) in &self.names {
-            let _: CheckId = match holder {
-                Some(holder) => batch.string_equals(key, holder),
-                None => batch.key_absent(key),
-            };
+            batch.string_unchanged(key, holder.as_ref());
         }
         for RejectedAccount { id, username, rejected } in &self.rejected {
             batch.field_equals(keys::user(*id), REJECTED, rejected);

@@ -9,16 +9,17 @@
 //! the link, and gets it again with each change of the address. Until then it can read and change its
 //! settings, and write nothing. A link is only good for the address that it was sent to.
 
+use crate::accounts::harden::count_accounts;
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::users::{
-    CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, User,
+    CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, User, account_chunks,
 };
 use crate::rates::counted::Limited;
 use crate::report::Advance;
 use crate::values::secrets::random_token;
 use crate::values::{CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -53,6 +54,14 @@ impl User {
         let typed = self.typed_email();
         let is_stopped = self.new_email.is_empty() && self.is_mail_stopped();
         (!typed.is_empty() && typed != self.confirmed_email && !is_stopped).then_some(typed)
+    }
+
+    /// The address that must be confirmed.
+    fn unconfirmed_email(&self) -> Option<&str> {
+        if !self.new_email.is_empty() {
+            return Some(&self.new_email);
+        }
+        self.notice_address().filter(|email| *email != self.confirmed_email || self.unconfirmed)
     }
 
     /// Whether the address has refused so many mails that it gets no more.
@@ -134,7 +143,7 @@ fn write_address(batch: &mut Batch, user_id: UserId, email: &str, confirmed: &st
 
 /// Takes the address of an account as confirmed, because the OpenID provider has verified the same one. Rounds: 1, and 1
 /// more if it was not.
-pub(crate) async fn take_verified(site: &Site, user_id: UserId, verified: &Email) -> Result<(), Error> {
+pub(crate) async fn take_verified(site: &Site, user_id: UserId, verified: &Email) -> Result<()> {
     let Some(user) = site.store.fetch(User::by_id(user_id)).await? else { return Ok(()) };
     let is_new = user.unconfirmed || user.confirmed_email != user.email;
     if user.email != verified.as_str() || !user.new_email.is_empty() || !is_new {
@@ -166,50 +175,35 @@ pub struct ConfirmationMail {
 ///
 /// # Errors
 /// [`Refusal::TooManyConfirmations`] after five in a day, or the store's.
-pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
-    if Account::read(site, user_id).await?.to_confirm().is_none() {
+pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>> {
+    if account(site, user_id).await?.is_none_or(|user| user.unconfirmed_email().is_none()) {
         return Ok(None);
     }
-    if !Limited::ConfirmationMails(user_id).count(site).await? {
-        return Err(Refusal::TooManyConfirmations.into());
-    }
+    Limited::ConfirmationMails(user_id).count(site, |_| Refusal::TooManyConfirmations).await?;
     make_counted_link(site, user_id).await
 }
 
 /// The same for a mail that is counted already. Rounds: 2.
-pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
-    let account = Account::read(site, user_id).await?;
-    let Some(email) = account.to_confirm().map(str::to_owned) else {
-        return Ok(None);
-    };
+pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>> {
+    let Some(user) = account(site, user_id).await? else { return Ok(None) };
+    let Some(email) = user.unconfirmed_email().map(str::to_owned) else { return Ok(None) };
     let token = random_token()?;
     let mut batch = Batch::new();
     let link = format!("{user_id} {}", fingerprint(&email));
     batch.set_expiring(keys::email_confirmation(&token), link, Duration::from_secs(CONFIRMATION_SECONDS));
     site.apply(batch).await?;
-    Ok(Some(ConfirmationMail { email, username: account.username, token }))
+    Ok(Some(ConfirmationMail { email, username: user.username, token }))
 }
 
 /// The account and the address that a link is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfirmationLink {
-    /// The name of the account.
-    pub username: String,
+    /// The account.
+    pub user: User,
     /// The address that it confirms.
     pub email: String,
     /// Whether it is confirmed already.
     pub is_confirmed: bool,
-    user_id: UserId,
-    /// The address that it takes the place of.
-    before: Option<AddressBefore>,
-}
-
-/// The address that another takes the place of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct AddressBefore {
-    email: String,
-    /// Whether it gets no more mails.
-    is_stopped: bool,
 }
 
 /// Finds the account and the address that a link is for. Rounds: 2.
@@ -217,22 +211,21 @@ struct AddressBefore {
 /// # Errors
 /// [`Refusal::ConfirmationInvalid`] for a link that is unknown, expired, or for an address that
 /// the account no longer has; or the store's.
-pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Error> {
+pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink> {
     let link = site.store.fetch(read::string(keys::email_confirmation(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ConfirmationInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ConfirmationInvalid)?;
-    let Account { username, email, new_email, confirmed_email, unconfirmed, is_stopped } =
-        Account::read(site, user_id).await?;
-    if !new_email.is_empty() && fingerprint(&new_email) == made_for {
-        let before = Some(AddressBefore { email, is_stopped });
-        return Ok(ConfirmationLink { username, email: new_email, is_confirmed: false, user_id, before });
+    let user = account(site, user_id).await?.ok_or(Refusal::ConfirmationInvalid)?;
+    let is_of = |email: &str| !email.is_empty() && fingerprint(email) == made_for;
+    if is_of(&user.new_email) {
+        return Ok(ConfirmationLink { email: user.new_email.clone(), user, is_confirmed: false });
     }
-    if email.is_empty() || fingerprint(&email) != made_for {
+    if !is_of(&user.email) {
         return Err(Refusal::ConfirmationInvalid.into());
     }
     // If another address waits, `unconfirmed` refers to that one.
-    let is_confirmed = email == confirmed_email && (!unconfirmed || !new_email.is_empty());
-    Ok(ConfirmationLink { username, email, is_confirmed, user_id, before: None })
+    let is_confirmed = user.is_email_confirmed() && (!user.unconfirmed || !user.new_email.is_empty());
+    Ok(ConfirmationLink { email: user.email.clone(), user, is_confirmed })
 }
 
 /// Confirms the address that a link is for. The link stays valid until it expires, so that
@@ -240,45 +233,40 @@ pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Er
 ///
 /// # Errors
 /// As [`check_link`].
-pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<ConfirmationLink, Error> {
+pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<ConfirmationLink> {
     let link = check_link(site, token).await?;
     if link.is_confirmed {
         return Ok(link);
     }
-    let key = keys::user(link.user_id);
+    let (user, key) = (&link.user, keys::user(link.user.id));
     let mut batch = Batch::new();
-    if let Some(AddressBefore { email, is_stopped }) = &link.before {
-        batch.field_equals(&key, "email", email);
+    batch.field_equals(&key, "email", &user.email);
+    if link.email == user.new_email {
         batch.field_equals(&key, NEW_EMAIL, &link.email);
-        write_address(&mut batch, link.user_id, &link.email, &link.email);
-        let told = if *is_stopped { "" } else { email };
-        outbox::write_notices(&mut batch, (site, now), link.user_id, &[(Notice::EmailLeft, told)]);
+        write_address(&mut batch, user.id, &link.email, &link.email);
+        let told = user.notice_address().unwrap_or_default();
+        outbox::write_notices(&mut batch, (site, now), (user.id, told), &[Notice::EmailLeft]);
     } else {
-        batch.field_equals(&key, "email", &link.email);
         batch.set_field(&key, CONFIRMED_EMAIL, &link.email);
     }
     batch.delete_field(&key, UNCONFIRMED);
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(ConfirmationLink { is_confirmed: true, ..link }),
-        Applied::No(_) => Err(Refusal::ConfirmationInvalid.into()),
-    }
+    site.apply(batch).await?.or(Refusal::ConfirmationInvalid)?;
+    Ok(ConfirmationLink { is_confirmed: true, ..link })
 }
 
 /// Counts the addresses as confirmed that get mails which their owners have switched on, for a store
-/// of an earlier version. `advance` hears how far it is. Rounds: 1, and 2 for each 500 accounts.
-pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
-    let mut first = 1;
-    while first <= count {
-        let last = count.min(first + STAFF_CHUNK - 1);
-        confirm_known_addresses_of(site, first..=last).await?;
+/// of an earlier version. `advance` hears how far it is. Rounds: 2, and 2 for each 500 accounts.
+pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()> {
+    let count = count_accounts(site).await?;
+    for users in account_chunks(site, STAFF_CHUNK).await? {
+        let last = *users.end();
+        confirm_known_addresses_of(site, users).await?;
         advance(last, count);
-        first = last + 1;
     }
     Ok(())
 }
 
-async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<(), Error> {
+async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<()> {
     let ids = users.map(UserId);
     let fields = |id| read::fields(keys::user(id), ["email", "mail_replies", "digest", UNCONFIRMED]);
     let accounts = site.store.fetch(ids.clone().map(fields).collect::<Vec<_>>().or_absent()).await?;
@@ -297,42 +285,10 @@ async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> 
     Ok(())
 }
 
-/// The address of an account as it is stored. An application may wait meanwhile.
-struct Account {
-    username: String,
-    email: String,
-    new_email: String,
-    confirmed_email: String,
-    unconfirmed: bool,
-    /// Whether `email` gets no more mails.
-    is_stopped: bool,
-}
-
-impl Account {
-    /// Rounds: 1.
-    async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
-        let names = ["username", "email", NEW_EMAIL, CONFIRMED_EMAIL, UNCONFIRMED, MAIL_REFUSED];
-        let [username, email, new_email, confirmed_email, unconfirmed, refused] =
-            site.store.fetch(read::fields(keys::user(user_id), names)).await?;
-        let refused = fields::count(refused.as_deref(), || keys::user(user_id), MAIL_REFUSED);
-        Ok(Self {
-            username: username.unwrap_or_default(),
-            email: email.unwrap_or_default(),
-            new_email: new_email.unwrap_or_default(),
-            confirmed_email: confirmed_email.unwrap_or_default(),
-            unconfirmed: unconfirmed.is_some(),
-            is_stopped: refused >= MAX_REFUSED_MAILS,
-        })
-    }
-
-    /// The address that must be confirmed.
-    fn to_confirm(&self) -> Option<&str> {
-        if !self.new_email.is_empty() {
-            return Some(&self.new_email);
-        }
-        let must = self.email != self.confirmed_email || self.unconfirmed;
-        (!self.email.is_empty() && must && !self.is_stopped).then_some(&self.email)
-    }
+/// An account, also one whose application waits. Rounds: 1.
+async fn account(site: &Site, id: UserId) -> Result<Option<User>> {
+    let hash = site.store.fetch(read::hash(keys::user(id))).await?;
+    Ok(User::or_applicant(&hash))
 }
 
 /// A short hash that distinguishes an address from others and does not contain it.

@@ -11,7 +11,7 @@ use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_stra
 use crate::accounts::users::{ADMINISTRATOR_FLAG, Role, User};
 use crate::accounts::visit::Visit;
 use crate::values::{Purpose, SigningKey, Timestamp, UserId, WelcomeToken};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// Notes in a batch that a user becomes an administrator: the link ends.
@@ -32,11 +32,7 @@ pub(crate) fn holder() -> impl Fetch<Value = Option<String>> {
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
-pub(crate) async fn demand_good(
-    site: &Site,
-    token: &WelcomeToken,
-    holder: Option<String>,
-) -> Result<(), Error> {
+pub(crate) async fn demand_good(site: &Site, token: &WelcomeToken, holder: Option<String>) -> Result<()> {
     let right = token_of(&signing_key_for_strangers(site).await?);
     if !right.matches(token) || holder.is_some() {
         return Err(Refusal::WelcomeLinkInvalid.into());
@@ -49,7 +45,7 @@ pub(crate) async fn demand_good(
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
-pub async fn demand_token(visit: &mut Visit, token: &WelcomeToken) -> Result<(), Error> {
+pub async fn demand_token(visit: &mut Visit, token: &WelcomeToken) -> Result<()> {
     let holder = visit.fetch(holder()).await?;
     demand_good(visit.site(), token, holder).await
 }
@@ -58,7 +54,7 @@ pub async fn demand_token(visit: &mut Visit, token: &WelcomeToken) -> Result<(),
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], [`Refusal::NoSuchUser`], or the store's.
-pub async fn become_administrator(site: &Site, viewer: &User, token: &WelcomeToken) -> Result<(), Error> {
+pub async fn become_administrator(site: &Site, viewer: &User, token: &WelcomeToken) -> Result<()> {
     let key = keys::user(viewer.id);
     site.act(keys::FIRST_ADMINISTRATOR, || async {
         let (holder, flags) = site.store.fetch((holder(), read::field(&key, "flags"))).await?;
@@ -94,7 +90,7 @@ pub enum Vacancy {
 const HOLDER_AND_COUNT: [&str; 2] = [keys::FIRST_ADMINISTRATOR, keys::USERS_COUNT];
 
 /// How the site gets its first administrator; `None` if it has had one. Rounds: 1.
-pub async fn vacancy(visit: &mut Visit) -> Result<Option<Vacancy>, Error> {
+pub async fn vacancy(visit: &mut Visit) -> Result<Option<Vacancy>> {
     let [holder, count] = visit.fetch(HOLDER_AND_COUNT.map(read::string)).await?;
     let vacancy = if is_first_account_chosen(visit.site(), count.is_some()) {
         Vacancy::FirstAccount
@@ -111,9 +107,9 @@ fn is_first_account_chosen(site: &Site, is_used: bool) -> bool {
 
 /// Logs the link for the first administrator at the start if it is needed. Rounds: those of
 /// [`link`].
-pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
+pub async fn announce(site: &Site, now: Timestamp) -> Result<()> {
     if let Some(link) = link(site, now).await? {
-        log(&link);
+        tracing::warn!("{}", announcement(&link));
     }
     Ok(())
 }
@@ -121,7 +117,7 @@ pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
 /// The link for the first administrator, unless there is an administrator, or the first account on
 /// this machine will be it. It is a secret. Rounds: 1 once somebody was an administrator; else 4,
 /// and 1 for each 500 accounts.
-pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> {
+pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>> {
     let [holder, count] = site.store.fetch(HOLDER_AND_COUNT.map(read::string)).await?;
     if holder.is_some() {
         return Ok(None);
@@ -129,7 +125,7 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> 
     if let Some(found) = roles::somebody_else(site, now, Role::Administrator, &[]).await? {
         // A store of an earlier version, or of Lamer News.
         let mut batch = Batch::new();
-        write(&mut batch, found.id());
+        write(&mut batch, found.id);
         site.store.commit(batch).await?;
         return Ok(None);
     }
@@ -140,24 +136,20 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> 
 }
 
 /// Logs the link if nobody has become an administrator. Rounds: at most 4.
-pub(crate) async fn announce_if_missing(site: &Site) -> Result<(), Error> {
+pub(crate) async fn announce_if_missing(site: &Site) -> Result<()> {
     if site.store.fetch(read::string(keys::FIRST_ADMINISTRATOR)).await?.is_none() {
-        log(&make_link(site).await?);
+        tracing::warn!("{}", announcement(&make_link(site).await?));
     }
     Ok(())
 }
 
-async fn make_link(site: &Site) -> Result<String, Error> {
+async fn make_link(site: &Site) -> Result<String> {
     let token = token_of(signing_key(site).await?);
     Ok(format!("{}/welcome?token={}", site.address, token.expose()))
 }
 
-/// The only secret that is logged on purpose: whoever reads the log runs the server.
-fn log(link: &str) {
-    tracing::warn!("{}", announcement(link));
-}
-
-/// The sentence about the link in the server's log and after an import, in the words of the front page.
+/// The sentence about the link in the server's log and after an import, in the words of the front page. The link is the
+/// only secret that is logged on purpose: whoever reads the log runs the server.
 #[must_use]
 pub fn announcement(link: &str) -> String {
     format!("this site is new: create the administrator's account at {link}")

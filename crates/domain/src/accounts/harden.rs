@@ -3,11 +3,13 @@
 //! A login replaces the hash of its account. This does what can be done for everybody else:
 //! it wraps the digest that is stored in Argon2id ([`crate::passwords`]).
 
+use crate::accounts::users::account_chunks;
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::passwords::is_weak;
 use crate::values::{HARDEN_CHUNK, UserId};
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Error, Result, Site, fields, keys};
 use futures_util::future::try_join_all;
+use std::ops::RangeInclusive;
 use tidings_keyspace::{Batch, read};
 
 /// Attempts at one chunk of accounts while their owners log in.
@@ -23,7 +25,7 @@ pub struct Hardened {
 }
 
 /// The number of accounts that [`harden`] looks at. Rounds: 1.
-pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
+pub async fn count_accounts(site: &Site) -> Result<u64> {
     Ok(site.store.fetch(fields::counter(keys::USERS_COUNT)).await?)
 }
 
@@ -33,13 +35,11 @@ pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
 ///
 /// # Errors
 /// [`Error::Busy`] when the accounts of one chunk change all the time, or the store's.
-pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, Error> {
-    let last = count_accounts(site).await?;
+pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened> {
     let mut done = Hardened::default();
-    while done.checked < last {
-        let end = last.min(done.checked + HARDEN_CHUNK);
-        done.wrapped += harden_chunk(site, done.checked + 1, end).await?;
-        done.checked = end;
+    for ids in account_chunks(site, HARDEN_CHUNK).await? {
+        done.checked = *ids.end();
+        done.wrapped += harden_chunk(site, ids).await?;
         report(done);
     }
     if done.wrapped > 0 {
@@ -49,9 +49,9 @@ pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, 
 }
 
 /// Wraps the weak digests of the accounts with these ids. Returns their number.
-async fn harden_chunk(site: &Site, first: u64, last: u64) -> Result<u64, Error> {
+async fn harden_chunk(site: &Site, ids: RangeInclusive<u64>) -> Result<u64> {
     site.act_without_turns(CHUNK_ATTEMPTS, || async {
-        let keys: Vec<String> = (first..=last).map(|id| keys::user(UserId(id))).collect();
+        let keys: Vec<String> = ids.clone().map(|id| keys::user(UserId(id))).collect();
         let digests = keys.iter().map(|key| read::field(key, "password")).collect::<Vec<_>>();
         let digests = site.store.fetch(digests).await?;
         let weak = keys.into_iter().zip(digests).filter_map(|(key, digest)| {

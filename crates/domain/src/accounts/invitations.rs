@@ -11,21 +11,19 @@ pub mod tree;
 
 use crate::accounts::people::People;
 use crate::accounts::trust;
-use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
+use crate::accounts::users::{INVITED_BY, Role, User};
 use crate::rates::counted::Limited;
 use crate::repeats::{self, KeptAnswer};
 use crate::values::{
-    Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, Restriction,
-    RestrictionKind, SignupMode, Timestamp, UserId,
+    Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, SignupMode,
+    Timestamp, UserId,
 };
-use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The field of a user that counts changes of their unused invitations.
 const VERSION: &str = "invitations_version";
-/// The field of a user that says that they are banned.
-const BANNED: &str = RestrictionKind::Ban.field();
 /// How long an invitation that nobody uses is valid.
 const LIFE: Duration = Duration::from_secs(INVITATION_SECONDS);
 
@@ -44,32 +42,18 @@ pub(crate) struct Invitation {
 impl Invitation {
     /// The invitation with a code; `None` if it is used, withdrawn or expired, or if who
     /// invites has left or is banned. Rounds: 2.
-    pub(crate) async fn find(
-        site: &Site,
-        now: Timestamp,
-        code: &InvitationCode,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) async fn find(site: &Site, now: Timestamp, code: &InvitationCode) -> Result<Option<Self>> {
         let key = keys::invitation(code);
         let by = site.store.fetch(read::field(&key, "user_id")).await?;
-        let Some(by) = fields::read::<UserId>(by.as_deref(), || key, "user_id") else {
-            return Ok(None);
-        };
-        let [username, ctime, invited_by, deactivated, banned] = site
-            .store
-            .fetch(read::fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED, BANNED]))
-            .await?;
-        let since = fields::read(ctime.as_deref(), || keys::user(by), "ctime").unwrap_or(0);
-        let ban: Option<Restriction> = fields::read(banned.as_deref(), || keys::user(by), BANNED);
-        let is_out = deactivated.is_some() || ban.is_some_and(|ban| ban.is_in_force(now));
-        let inviter = username.filter(|_| !is_out);
-        let invitation = |inviter| Self {
+        let Some(by) = fields::read::<UserId>(by.as_deref(), || key, "user_id") else { return Ok(None) };
+        let user = site.store.fetch(User::by_id(by)).await?.filter(|user| user.ban(now).is_none());
+        Ok(user.map(|user| Self {
             code: code.clone(),
             by,
-            inviter,
-            since: Timestamp(since),
-            is_branch: invited_by.is_some(),
-        };
-        Ok(inviter.map(invitation))
+            since: user.ctime,
+            is_branch: user.invited_by.is_some(),
+            inviter: user.username,
+        }))
     }
 
     /// The field of a user who has used it.
@@ -121,43 +105,38 @@ pub struct Invited {
 }
 
 /// The unused invitations of a user, as they are stored.
+#[derive(Default)]
 struct Open {
     codes: Vec<(InvitationCode, Timestamp)>,
     /// Members that are expired or cannot be read.
     expired: Vec<String>,
 }
 
-impl Open {
-    fn of(members: Vec<(String, f64)>, now: Timestamp) -> Self {
-        let (mut codes, mut expired) = (Vec::new(), Vec::new());
+/// The unused invitations of a user, and how many people came.
+fn invitations_of(user: UserId, now: Timestamp) -> impl Fetch<Value = (Open, u64)> {
+    let members = read::sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX);
+    (members, read::sorted_count(keys::invites_by(user))).map(move |(members, used)| {
+        let mut open = Open::default();
         for (member, score) in members {
             let since = Timestamp::from_score(score);
             match InvitationCode::parse(&member) {
-                Some(code) if now.seconds_since(since) < INVITATION_SECONDS => codes.push((code, since)),
-                _ => expired.push(member),
+                Some(code) if now.seconds_since(since) < INVITATION_SECONDS => open.codes.push((code, since)),
+                _ => open.expired.push(member),
             }
         }
-        Self { codes, expired }
-    }
-
-    fn count(&self) -> u64 {
-        self.codes.len() as u64
-    }
+        (open, used)
+    })
 }
 
-fn open_of(user: UserId, now: Timestamp) -> impl Fetch<Value = Open> {
-    let open = read::sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX);
-    open.map(move |open| Open::of(open, now))
-}
-
-/// How many people a user may still invite; `None` for any number. `open` and `used` are the
-/// numbers of invitations.
+/// How many people a user may still invite, who has these unused invitations and brought so many people; `None` for any
+/// number.
 fn allowance(
     site: &Site,
     now: Timestamp,
     user: &User,
-    (open, used): (u64, u64),
+    (open, used): (&Open, u64),
 ) -> Result<Option<u64>, Refusal> {
+    let open = open.codes.len() as u64;
     let rules = &site.rules.accounts;
     if site.account_rules().signup == SignupMode::Closed {
         return Err(Refusal::SignupClosed);
@@ -187,15 +166,10 @@ fn allowance(
 ///
 /// # Errors
 /// As [`invite`], [`Refusal::TooManyInvitationMails`], or the store's.
-pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), Error> {
-    let used = read::sorted_count(keys::invites_by(user.id));
-    let (open, used) = site.store.fetch((open_of(user.id, now), used)).await?;
-    allowance(site, now, user, (open.count(), used))?;
-    if Limited::InvitationMails(user.id).count(site).await? {
-        Ok(())
-    } else {
-        Err(Refusal::TooManyInvitationMails.into())
-    }
+pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<()> {
+    let (open, used) = site.store.fetch(invitations_of(user.id, now)).await?;
+    allowance(site, now, user, (&open, used))?;
+    Limited::InvitationMails(user.id).count(site, |_| Refusal::TooManyInvitationMails).await
 }
 
 impl KeptAnswer for InvitationCode {
@@ -219,13 +193,12 @@ pub async fn invite(
     now: Timestamp,
     user: &User,
     email: Option<&Email>,
-) -> Result<InvitationCode, Error> {
+) -> Result<InvitationCode> {
     let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
     site.act(&list, || async {
-        let used = read::sorted_count(keys::invites_by(user.id));
-        let reads = (open_of(user.id, now), used, read::field(&key, VERSION));
-        let (open, used, version) = site.store.fetch(reads).await?;
-        allowance(site, now, user, (open.count(), used))?;
+        let reads = (invitations_of(user.id, now), read::field(&key, VERSION));
+        let ((open, used), version) = site.store.fetch(reads).await?;
+        allowance(site, now, user, (&open, used))?;
         let code = InvitationCode::random()?;
         let invitation = keys::invitation(&code);
         let mut batch = Batch::new();
@@ -244,10 +217,7 @@ pub async fn invite(
         batch.sorted_add(&list, code.expose(), now.as_score());
         batch.expire(&list, LIFE);
         let made = code.clone();
-        let account_there = batch.field_absent(&key, DEACTIVATED);
-        Decision::commit(batch, code)
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &made)
+        user.decide(batch, code, &made)
     })
     .await
 }
@@ -256,21 +226,19 @@ pub async fn invite(
 ///
 /// # Errors
 /// [`Refusal::NoSuchInvitation`], or the store's.
-pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result<(), Error> {
+pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result<()> {
     let list = keys::invites_open(user.id);
     let mut batch = Batch::new();
     batch.sorted_member_present(&list, code.expose());
     batch.sorted_remove(&list, code.expose());
     batch.delete(keys::invitation(code));
     repeats::note(user.request.as_ref(), &mut batch, &())?;
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Refusal::NoSuchInvitation.into()),
-    }
+    site.apply(batch).await?.or(Refusal::NoSuchInvitation)?;
+    Ok(())
 }
 
 /// Adds to a batch that the unused invitations of somebody who leaves are gone. Rounds: 1.
-pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<()> {
     let list = keys::invites_open(user);
     let open =
         site.store.fetch(read::sorted_range(&list, Order::Ascending, 0, 2 * MAX_OPEN_INVITATIONS)).await?;
@@ -295,11 +263,10 @@ pub struct OwnInvitations {
 }
 
 /// The invitations of a user. Rounds: 2.
-pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations, Error> {
-    let used = read::sorted_count(keys::invites_by(user.id));
-    let reads = (open_of(user.id, now), used, listed_invited(user.id));
-    let (open, used, invited) = site.store.fetch(reads).await?;
-    let allowance = allowance(site, now, user, (open.count(), used));
+pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations> {
+    let reads = (invitations_of(user.id, now), listed_invited(user.id));
+    let ((open, used), invited) = site.store.fetch(reads).await?;
+    let allowance = allowance(site, now, user, (&open, used));
     let emails: Vec<_> =
         open.codes.iter().map(|(code, _)| read::field(keys::invitation(code), "email").or_absent()).collect();
     let names = People::of(invited.iter().map(|(id, _)| *id));
@@ -312,7 +279,7 @@ pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result
 }
 
 /// The people whom a user invited, the newest first; at most 200. Rounds: 2.
-pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error> {
+pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>> {
     let invited = site.store.fetch(listed_invited(user)).await?;
     let names = site.store.fetch(People::of(invited.iter().map(|(id, _)| *id))).await?;
     Ok(with_names(invited, names))
@@ -320,15 +287,10 @@ pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error
 
 /// The newest of those whom a user invited.
 fn listed_invited(user: UserId) -> impl Fetch<Value = Vec<(UserId, Timestamp)>> {
-    let invited = read::sorted_range(keys::invites_by(user), Order::Descending, 0, MAX_LISTED_INVITED);
-    invited.map(move |members| ids_with_times(user, members))
-}
-
-/// The members of the list of those whom a user invited.
-fn ids_with_times(user: UserId, members: Vec<(String, f64)>) -> Vec<(UserId, Timestamp)> {
-    fields::members(members, &keys::invites_by(user), |(id, time)| {
-        Some((id.parse().ok()?, Timestamp::from_score(time)))
-    })
+    let key = keys::invites_by(user);
+    let person = |(id, time): (String, f64)| Some((id.parse().ok()?, Timestamp::from_score(time)));
+    let invited = read::sorted_range(&key, Order::Descending, 0, MAX_LISTED_INVITED);
+    invited.map(move |members| fields::members(members, &key, person))
 }
 
 fn with_names(invited: Vec<(UserId, Timestamp)>, mut names: People) -> Vec<Invited> {

@@ -3,8 +3,9 @@
 //! The field `karma_economy` of `site` says what votes cost, if no setting does.
 
 use crate::accounts::users::User;
+use crate::report::Advance;
 use crate::values::{Economy, Timestamp};
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Applied, Result, Site, fields, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Batch, Store, read};
 
@@ -12,17 +13,13 @@ use tidings_keyspace::{Batch, Store, read};
 const KARMA_ECONOMY: &str = "karma_economy";
 
 /// The economy that the store names. Rounds: 1.
-pub async fn stored_economy(store: &Store) -> Result<Option<Economy>, Error> {
+pub async fn stored_economy(store: &Store) -> Result<Option<Economy>> {
     let name = store.fetch(read::field(keys::SITE, KARMA_ECONOMY)).await?;
-    let economy = name.as_deref().map(Economy::parse);
-    if economy == Some(None) {
-        fields::report(keys::SITE, Some(KARMA_ECONOMY));
-    }
-    Ok(economy.flatten())
+    Ok(fields::parsed(name.as_deref(), || keys::SITE.to_owned(), KARMA_ECONOMY, Economy::parse))
 }
 
 /// Keeps what votes cost on a site that has accounts from before votes up were free. Rounds: 2.
-pub(crate) async fn keep_economy(site: &Site) -> Result<(), Error> {
+pub(crate) async fn keep_economy(site: &Site, _: Advance<'_>) -> Result<()> {
     if site.store.fetch(read::string(keys::USERS_COUNT)).await?.is_none() {
         return Ok(());
     }
@@ -44,7 +41,7 @@ pub(crate) async fn keep_economy(site: &Site) -> Result<(), Error> {
 ///
 /// # Errors
 /// When the store fails; the user is unchanged then.
-pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<(), Error> {
+pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<()> {
     let karma = &site.rules.karma;
     let last = user.karma_incr_time;
     if karma.visit_seconds == 0 || last.is_some_and(|last| now.is_within(karma.visit_seconds, last)) {

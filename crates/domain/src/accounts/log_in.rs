@@ -11,15 +11,14 @@ use crate::accounts::two_factor::second_step::{self, Proof};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;
 use crate::accounts::two_factor::{Answer, RelyingParty, SecondFactors, TWO_FACTOR};
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::{Role, User, id_of};
 use crate::accounts::{roles, sessions};
 use crate::audit::AUDIT;
 use crate::values::signing::is_recent;
+use crate::values::text_forms::never_logged;
 use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, counts, fields, keys};
-use std::fmt::{self, Debug, Formatter};
+use crate::{Decision, Error, Refusal, Result, Site, counts, keys};
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 use tidings_keyspace::{Hash, read};
 
@@ -45,6 +44,19 @@ pub enum LogIn {
     SecondStep(SecondStep),
 }
 
+impl LogIn {
+    /// The session of a login that takes no second step.
+    ///
+    /// # Errors
+    /// [`Refusal::CodeRequired`].
+    pub fn done(self) -> Result<Session, Refusal> {
+        match self {
+            Self::Done(session) => Ok(session),
+            Self::SecondStep(_) => Err(Refusal::CodeRequired),
+        }
+    }
+}
+
 /// The result of the first step of a login, for the second.
 pub struct SecondStep {
     /// Proves the first step; a secret.
@@ -56,11 +68,7 @@ pub struct SecondStep {
     user_id: UserId,
 }
 
-impl Debug for SecondStep {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SecondStep").field("user_id", &self.user_id).finish_non_exhaustive()
-    }
-}
+never_logged!(SecondStep);
 
 /// The user who comes in, with the proof of the second factor.
 pub(crate) struct LoginGrant {
@@ -88,12 +96,7 @@ pub(crate) enum Entered {
 /// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
 /// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
 /// password; [`Refusal::WrongCode`]; or the store's.
-pub async fn log_in(
-    site: &Site,
-    now: Timestamp,
-    typed: &Credentials<'_>,
-    device: &Device,
-) -> Result<LogIn, Error> {
+pub async fn log_in(site: &Site, now: Timestamp, typed: &Credentials<'_>, device: &Device) -> Result<LogIn> {
     demand_passwords(site)?;
     open(site, now, device, || async {
         let Credentials { username, password, code } = *typed;
@@ -122,13 +125,11 @@ async fn prove(
     user: &Hash,
     attempt: &Attempt<'_>,
     code: Option<&str>,
-) -> Result<Option<Proof>, Error> {
+) -> Result<Option<Proof>> {
     if !SecondFactors::read(user.get(TWO_FACTOR)).any() {
         return Ok(Some(Proof::NotNeeded));
     }
-    let Some(code) = code.filter(|code| !code.is_empty()) else {
-        return Ok(None);
-    };
+    let Some(code) = code.filter(|code| !code.is_empty()) else { return Ok(None) };
     let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
     second_step::check((site, now), user_id, attempt, Answer::Code(code)).await.map(Some)
 }
@@ -149,7 +150,7 @@ pub(crate) async fn identify(
     (site, now): (&Site, Timestamp),
     typed: &Credentials<'_>,
     address: IpAddr,
-) -> Result<Identified, Error> {
+) -> Result<Identified> {
     let Credentials { username, password, code } = *typed;
     if let Ok(login) = ProviderLogin::open(site, now, password).await {
         return identify_by_provider(site, username, login).await;
@@ -162,11 +163,7 @@ pub(crate) async fn identify(
 }
 
 /// The same for somebody whom the provider knows, with a ticket instead of a password.
-async fn identify_by_provider(
-    site: &Site,
-    username: &str,
-    login: ProviderLogin,
-) -> Result<Identified, Error> {
+async fn identify_by_provider(site: &Site, username: &str, login: ProviderLogin) -> Result<Identified> {
     let id = single_sign_on::connected(site, &login.identity).await?.ok_or(Refusal::WrongCredentials)?;
     let user = site.store.fetch(User::by_id(id)).await?;
     let user = user.filter(|user| user.username.eq_ignore_ascii_case(username));
@@ -184,7 +181,7 @@ pub async fn finish(
     ticket: &str,
     answer: Answer<'_>,
     device: &Device,
-) -> Result<Session, Error> {
+) -> Result<Session> {
     // Codes of one address are checked one after the other, as passwords are.
     let _turn = login::turn(site, device.address).await?;
     let opened = open(site, now, device, || async {
@@ -195,22 +192,14 @@ pub async fn finish(
         let proof = second_step::check((site, now), user_id, &attempt, answer).await?;
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    match opened.await? {
-        LogIn::Done(session) => Ok(session),
-        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
-    }
+    Ok(opened.await?.done()?)
 }
 
 /// The second step again, for somebody whose code was wrong. Rounds: 1.
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`], or the store's.
-pub async fn second_step(
-    site: &Site,
-    now: Timestamp,
-    ticket: &str,
-    address: IpAddr,
-) -> Result<SecondStep, Error> {
+pub async fn second_step(site: &Site, now: Timestamp, ticket: &str, address: IpAddr) -> Result<SecondStep> {
     let (user, user_id) = read_ticket((site, now), ticket, address).await?;
     let factors = SecondFactors::read(user.get(TWO_FACTOR));
     Ok(SecondStep { ticket: ticket.to_owned(), factors, username: name_of(&user), user_id })
@@ -223,7 +212,7 @@ pub async fn passkey_options(
     now: Timestamp,
     step: &SecondStep,
     party: &RelyingParty,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>> {
     if !step.factors.passkeys {
         return Ok(None);
     }
@@ -237,28 +226,22 @@ pub(crate) async fn open<A>(
     now: Timestamp,
     device: &Device,
     enter: impl Fn() -> A,
-) -> Result<LogIn, Error>
+) -> Result<LogIn>
 where
-    A: Future<Output = Result<Entered, Error>>,
+    A: Future<Output = Result<Entered>>,
 {
     // A conflict means that the account has changed meanwhile, for example by another
     // first login of an imported user.
-    let user = Mutex::new(None);
     let entered = site.act_without_turns(LOGIN_ATTEMPTS, || async {
         match enter().await? {
-            Entered::Session(entry) => {
-                *user.lock().unwrap_or_else(PoisonError::into_inner) = User::from_hash(&entry.user);
-                sessions::open_session(site, now, &entry, device).await
-            }
-            Entered::SecondStep(step) => Ok(Decision::Done(LogIn::SecondStep(step))),
+            Entered::Session(entry) => sessions::open_session(site, now, &entry, device).await,
+            Entered::SecondStep(step) => Ok(Decision::Done((LogIn::SecondStep(step), None))),
         }
     });
     let entered = entered.await;
-    counts::count_login(&entered, |entered| matches!(entered, LogIn::SecondStep(_)));
-    let entered = entered?;
-    if let (LogIn::Done(_), Some(user)) =
-        (&entered, user.into_inner().unwrap_or_else(PoisonError::into_inner))
-    {
+    counts::count_login(&entered, |(entered, _)| matches!(entered, LogIn::SecondStep(_)));
+    let (entered, user) = entered?;
+    if let Some(user) = user {
         note_staff(&user, device.address);
     }
     if let LogIn::Done(session) = &entered
@@ -284,18 +267,9 @@ fn name_of(user: &Hash) -> String {
     user.get("username").unwrap_or_default().to_owned()
 }
 
-fn id_of(user: &Hash) -> Option<UserId> {
-    fields::read(user.get("id"), || "a user".to_owned(), "id")
-}
-
 impl SecondStep {
     /// The second step of a login to an account with a second factor.
-    pub(crate) async fn new(
-        site: &Site,
-        now: Timestamp,
-        user: &Hash,
-        address: IpAddr,
-    ) -> Result<Self, Error> {
+    pub(crate) async fn new(site: &Site, now: Timestamp, user: &Hash, address: IpAddr) -> Result<Self> {
         let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
         let signature = sign(site, (user_id, now), (address, user)).await?;
         let factors = SecondFactors::read(user.get(TWO_FACTOR));
@@ -310,7 +284,7 @@ async fn sign(
     site: &Site,
     (user_id, made): (UserId, Timestamp),
     (address, user): (IpAddr, &Hash),
-) -> Result<[u8; 32], Error> {
+) -> Result<[u8; 32]> {
     let texts = [user_id.to_string(), made.to_string(), address.to_string()];
     let password = user.get("password").unwrap_or_default();
     let [user_id, made, address] = texts.each_ref().map(String::as_bytes);
@@ -323,7 +297,7 @@ async fn read_ticket(
     (site, now): (&Site, Timestamp),
     ticket: &str,
     address: IpAddr,
-) -> Result<(Hash, UserId), Error> {
+) -> Result<(Hash, UserId)> {
     let expired = || Error::from(Refusal::LoginExpired);
     let mut parts = ticket.splitn(3, '.');
     let mut part = || parts.next().unwrap_or_default();

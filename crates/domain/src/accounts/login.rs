@@ -9,18 +9,20 @@
 //! A counter is a token bucket (`rates::counted`).
 
 use crate::accounts::origins;
-use crate::accounts::users::User;
+use crate::accounts::users::{User, id_of};
 use crate::action::act_on;
 use crate::passwords::{Comparison, HashingSource, StoredPassword, Turn, Verification};
 use crate::process_state::process_state;
 use crate::rates::counted::{Counted, Limit, Limited};
 use crate::values::{
     ClientNetworks, FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
-    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, Timestamp, TypedName, UserId,
+    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, RatedAction, Timestamp, TypedName,
+    UserId,
 };
-use crate::{Decision, Error, Refusal, Site, audit, fields, keys, rates};
+use crate::{Decision, Error, Refusal, Result, Site, audit, fields, keys, rates};
+use parking_lot::Mutex;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
 
@@ -59,7 +61,7 @@ impl Verified {
     ///
     /// # Errors
     /// [`Error::Busy`] when too many passwords are being checked.
-    pub(crate) async fn new_hash(&self, site: &Site, password: &str) -> Result<Option<String>, Error> {
+    pub(crate) async fn new_hash(&self, site: &Site, password: &str) -> Result<Option<String>> {
         match self.verification {
             Verification::RightButOld => {
                 let password = self.stored.counting(password).to_owned();
@@ -79,7 +81,7 @@ impl Verified {
 /// [`Refusal::TooManyFailedLogins`], even for the right password; [`Refusal::TooManyAtOnce`]
 /// when too many logins from this address wait; [`Error::Busy`] when too many of all do; or
 /// the store's.
-pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified, Error> {
+pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified> {
     let turn = site.passwords.turn(HashingSource::Address(attempt.address)).await?;
     let counters = counters_of(site, attempt).await?;
     let (user, is_suspect) = find_unless_slowed_down(site, attempt, &counters).await?;
@@ -92,7 +94,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
         password: attempt.password.to_owned(),
         is_suspect,
     };
-    let checked: Result<(Verification, bool), Error> = tokio::spawn(async move {
+    let checked: Result<(Verification, bool)> = tokio::spawn(async move {
         let verification = passwords.verify(held, comparison).await?;
         let is_attack = verification == Verification::Wrong && failure.count().await?;
         Ok((verification, is_attack))
@@ -119,7 +121,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
 ///
 /// # Errors
 /// [`Refusal::TooManyAtOnce`] when too many of the address wait.
-pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Error> {
+pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>> {
     Ok(site.passwords.turn(HashingSource::Address(address)).await?)
 }
 
@@ -128,7 +130,7 @@ pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Erro
 ///
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
-pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
+pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) -> Result<()> {
     let counters = counters_of(site, attempt).await?;
     if counters.is_empty() {
         return Ok(());
@@ -139,11 +141,7 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
 
 /// Counts a failed second step of a login to an account, or a failed login to nobody's account, even if
 /// the client does not wait for the answer.
-pub(crate) async fn count_failure(
-    site: &Site,
-    user_id: Option<UserId>,
-    attempt: &Attempt<'_>,
-) -> Result<(), Error> {
+pub(crate) async fn count_failure(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_>) -> Result<()> {
     let failure = Failure::new(site, user_id, attempt, counters_of(site, attempt).await?);
     let counting = tokio::spawn(async move { failure.count().await });
     if counting.await.map_err(|error| Error::Internal(error.to_string()))??
@@ -156,7 +154,7 @@ pub(crate) async fn count_failure(
 
 fn report_attack(site: &Site, id: UserId) {
     tracing::warn!(user = %id, addresses = FAILED_ADDRESSES, "logins to this account failed from many addresses within an hour");
-    let mut attacked = site.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut attacked = site.of::<Attacked>().0.lock();
     if attacked.len() < MAX_OWNERS_TO_TELL {
         attacked.push(id);
     }
@@ -168,27 +166,21 @@ fn report_attack(site: &Site, id: UserId) {
 ///
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
-pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error> {
-    let limit = Limited::WrongCodes(user_id).limit(&site.rules);
-    act_on(&site.store, COUNTING_ATTEMPTS, || async {
-        let counted = site.store.fetch(limit.clone().counted()).await?;
-        counted.demand(|seconds| Refusal::TooManyFailedLogins { seconds })?;
-        let mut batch = Batch::new();
-        counted.add(&mut batch);
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
+pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<()> {
+    let refusal = |seconds| Refusal::TooManyFailedLogins { seconds };
+    Limited::WrongCodes(user_id).count(site, refusal).await
 }
 
 /// Refuses an attempt while one of its counters says so.
-fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Result<(), Error> {
+fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Result<()> {
     let Some(longest) =
         counted.iter().max_by_key(|counted| counted.wait()).filter(|longest| longest.is_reached())
     else {
         return Ok(());
     };
     if let Some(now) = attempt.now {
-        rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
+        let now = Moment::from_timestamp(now);
+        rates::note_refusal(site, now, RatedAction::FailedLogin, attempt.address, None);
     }
     Ok(longest.demand(|seconds| Refusal::TooManyFailedLogins { seconds })?)
 }
@@ -202,19 +194,15 @@ process_state!(Attacked);
 impl Site {
     /// Takes the accounts whose owners are to be told that many addresses try to log in.
     pub fn take_attacked(&self) -> Vec<UserId> {
-        std::mem::take(&mut *self.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.of::<Attacked>().0.lock())
     }
 }
 
 /// The owner of an account that many addresses have tried, to be told by mail; `None` without
 /// an e-mail address. Rounds: 1.
-pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
+pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>> {
     let user = site.store.fetch(User::by_id(id)).await?;
     Ok(user.filter(|user| user.notice_address().is_some()))
-}
-
-fn id_of(user: &Hash) -> Option<UserId> {
-    fields::read(user.get("id"), || "a user".to_owned(), "id")
 }
 
 pub(crate) fn stored_password(user: &Hash) -> StoredPassword {
@@ -228,7 +216,7 @@ pub(crate) fn stored_password(user: &Hash) -> StoredPassword {
 /// The counters of an attempt; none if failed logins are not limited. A text that cannot be a
 /// username counts for the address only. No key has the name itself. Rounds: none, except once for
 /// each server.
-async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Limit>, Error> {
+async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Limit>> {
     let (rates, address) = (&site.rules.rates, attempt.address);
     let mut counters = Vec::new();
     if rates.failed_login_per_address.is_off() {
@@ -268,7 +256,7 @@ async fn find_unless_slowed_down(
     site: &Site,
     attempt: &Attempt<'_>,
     counters: &[Limit],
-) -> Result<(Option<Hash>, bool), Error> {
+) -> Result<(Option<Hash>, bool)> {
     let names = [attempt.username, attempt.username.trim_ascii()].map(keys::username_to_id);
     let counted: Vec<_> = counters.iter().cloned().map(Limit::counted).collect();
     let ([typed, trimmed], counted) = site.store.fetch((names.clone().map(read::string), counted)).await?;
@@ -316,18 +304,14 @@ impl Failure {
 
     /// Counts the failed login. Returns whether it is the one that makes its account one
     /// that many addresses try.
-    async fn count(&self) -> Result<bool, Error> {
+    async fn count(&self) -> Result<bool> {
         if self.counters.is_empty() {
             return Ok(false);
         }
-        act_on(&self.store, COUNTING_ATTEMPTS, || async {
-            let (batch, is_attack) = self.batch().await?;
-            Ok(Decision::commit(batch, is_attack))
-        })
-        .await
+        act_on(&self.store, COUNTING_ATTEMPTS, || self.decide()).await
     }
 
-    async fn batch(&self) -> Result<(Batch, bool), Error> {
+    async fn decide(&self) -> Result<Decision<bool>> {
         let addresses_key = keys::failed_login_addresses(self.user_id.unwrap_or(UserId(1)));
         let reads = (
             self.counters.iter().cloned().map(Limit::counted).collect::<Vec<_>>(),
@@ -339,7 +323,7 @@ impl Failure {
         let mut batch = Batch::new();
         counted.iter().for_each(|counted| counted.add(&mut batch));
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {
-            return Ok((batch, false));
+            return Ok(Decision::commit(batch, false));
         };
         guesses.used_up_at_most().add(&mut batch);
         let address = self.address.to_string();
@@ -352,7 +336,7 @@ impl Failure {
         if is_attack {
             told.add(&mut batch);
         }
-        Ok((batch, is_attack))
+        Ok(Decision::commit(batch, is_attack))
     }
 }
 
@@ -360,14 +344,12 @@ impl Failure {
 mod tests {
     use super::*;
     use crate::accounts::signup::add_account_with_password;
-    use crate::passwords::PasswordWorker;
-    use crate::values::{Network, NewPassword, Rules, Username};
+    use crate::values::{Network, NewPassword, Username};
 
     #[tokio::test]
     async fn after_twenty_guesses_whoever_comes_from_a_network_without_a_login_waits_in_the_slow_lane() {
         const NOW: Timestamp = Timestamp(1_800_000_000);
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let (name, password) = ("alice", "correct horse battery");
         let username = Username::parse(name).unwrap();
         let id = add_account_with_password(&site, NOW, &username, &NewPassword::parse(password).unwrap())

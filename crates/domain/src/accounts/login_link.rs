@@ -1,7 +1,7 @@
 //! The link with which an administrator logs in when the provider does not work. The operator makes it on the command
 //! line. It is good once and for ten minutes.
 
-use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant};
+use crate::accounts::log_in::{self, Entered, LoginGrant};
 use crate::accounts::sealed;
 use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::second_step::Proof;
@@ -9,14 +9,14 @@ use crate::accounts::users::{CREDENTIALS_VERSION, Role, User};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::secrets::random_token;
 use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Hash, read};
 
 /// The token of a link for an administrator.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::NotAnAdministrator`], or the store's.
-pub async fn make(site: &Site, now: Timestamp, id: UserId) -> Result<String, Error> {
+pub async fn make(site: &Site, now: Timestamp, id: UserId) -> Result<String> {
     let hash = site.store.fetch(read::hash(keys::user(id))).await?;
     let user = User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?;
     if user.given_role() != Role::Administrator {
@@ -32,7 +32,7 @@ pub async fn make(site: &Site, now: Timestamp, id: UserId) -> Result<String, Err
 ///
 /// # Errors
 /// [`Refusal::LoginLinkInvalid`], or the store's.
-pub async fn owner(site: &Site, now: Timestamp, token: &str) -> Result<User, Error> {
+pub async fn owner(site: &Site, now: Timestamp, token: &str) -> Result<User> {
     let hash = stored(site, now, token).await?;
     Ok(User::from_hash(&hash).ok_or(Refusal::LoginLinkInvalid)?)
 }
@@ -41,20 +41,17 @@ pub async fn owner(site: &Site, now: Timestamp, token: &str) -> Result<User, Err
 ///
 /// # Errors
 /// [`Refusal::LoginLinkInvalid`]; [`Refusal::Banned`]; or the store's.
-pub async fn log_in((site, now): (&Site, Timestamp), token: &str, device: &Device) -> Result<Session, Error> {
+pub async fn log_in((site, now): (&Site, Timestamp), token: &str, device: &Device) -> Result<Session> {
     let opened = log_in::open(site, now, device, || async {
         let user = stored(site, now, token).await?;
         let proof = Proof::Link(token.to_owned());
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    match opened.await? {
-        LogIn::Done(session) => Ok(session),
-        LogIn::SecondStep(_) => Err(Refusal::LoginLinkInvalid.into()),
-    }
+    Ok(opened.await?.done()?)
 }
 
 /// The administrator of a token, as stored. A link ends when the password changes.
-async fn stored(site: &Site, now: Timestamp, token: &str) -> Result<Hash, Error> {
+async fn stored(site: &Site, now: Timestamp, token: &str) -> Result<Hash> {
     let invalid = || Error::from(Refusal::LoginLinkInvalid);
     let text = sealed::open((site, now), Purpose::LoginLink, (token, "")).await;
     let text = text.map_err(|error| if matches!(error, Error::Refused(_)) { invalid() } else { error })?;

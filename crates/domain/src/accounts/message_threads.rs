@@ -8,7 +8,7 @@ use crate::values::{
     MESSAGE_THREADS, MessageAddress, MessageThreadId, ModerationId, Moment, StoredMessage, Thing, Timestamp,
     UserId,
 };
-use crate::{Error, Site, keys, review};
+use crate::{Result, Site, keys, review};
 use std::ops::RangeInclusive;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 
@@ -136,7 +136,7 @@ pub(crate) fn message_at(address: MessageAddress) -> impl Fetch<Value = Option<S
 }
 
 /// Adds to the batch that removes an account from everything that its messages are deleted. Rounds: 2.
-pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<()> {
     let list = keys::user_message_threads(user);
     let ids = site.store.fetch(read::sorted_range(&list, Order::Ascending, 0, 2 * MESSAGE_THREADS)).await?;
     let ids: Vec<MessageThreadId> = fields::members(ids, &list, |(id, _)| id.parse().ok());

@@ -1,18 +1,48 @@
-//! Muting people, sites and words, and the list of all that a user has muted and blocked.
+//! Muting people, sites and words, the list of all that a user has muted and blocked, and whether people want to hear of
+//! somebody.
 //!
 //! Muted topics are a list of their own (`articles::topic_choices`), because earlier versions
 //! have stored them so; the list of mutes shows them with the others.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::avoidance::mute_field;
 use crate::accounts::mentioned::user_named;
 use crate::accounts::people::UserNames;
 use crate::accounts::visit::Visit;
 use crate::values::{
     Hostname, MAX_MUTED_TOPICS, MAX_MUTES, Moment, MuteKind, MutedWord, RatedAction, Timestamp, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
+use std::fmt::Display;
 use tidings_keyspace::{Batch, Fetch, Order, read};
+
+/// The field of a hash of mutes for a value.
+fn mute_field(kind: MuteKind, value: impl Display) -> String {
+    format!("{}:{value}", kind.name())
+}
+
+/// The kind and the value of a field of a hash of mutes.
+pub(crate) fn read_mute(field: &str) -> Option<(MuteKind, &str)> {
+    let (kind, value) = field.split_once(':')?;
+    Some((kind.parse().ok()?, value))
+}
+
+/// How somebody stands to another person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Avoidance {
+    /// Whether they have muted the person.
+    pub(crate) mutes: bool,
+    /// Whether they have blocked the person.
+    pub(crate) blocks: bool,
+}
+
+impl Avoidance {
+    /// How `user` stands to `person`.
+    pub(crate) fn of(user: UserId, person: UserId) -> impl Fetch<Value = Self> {
+        let mutes = read::field(keys::user_mutes(user), mute_field(MuteKind::User, person));
+        let blocks = read::field(keys::user_blocks(user), person.to_string());
+        (mutes, blocks).map(|(mutes, blocks)| Self { mutes: mutes.is_some(), blocks: blocks.is_some() })
+    }
+}
 
 /// A thing that a user can mute here. Topics are muted by `articles::topic_choices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +57,7 @@ pub enum Mutable {
 
 impl Mutable {
     /// Its field in the hash of mutes. Rounds: 2 for a person, none for others.
-    async fn field(&self, site: &Site, user: UserId) -> Result<String, Error> {
+    async fn field(&self, site: &Site, user: UserId) -> Result<String> {
         Ok(match self {
             Self::User(name) => {
                 let person = user_named(site, name).await?;
@@ -47,7 +77,7 @@ impl Mutable {
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::MutingOneself`], [`Refusal::TooManyMutes`],
 /// [`Refusal::SessionEnded`], [`Refusal::TooManyRequests`], or the store's.
-pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<(), Error> {
+pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let key = keys::user_mutes(user.id);
     let field = what.field(site, user.id).await?;
@@ -72,7 +102,7 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::MutingOneself`], [`Refusal::TooManyRequests`], or the
 /// store's.
-pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<(), Error> {
+pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let field = what.field(site, user.id).await?;
     let mut batch = Batch::new();
@@ -110,32 +140,25 @@ pub struct Avoided {
 }
 
 /// The sites, and the words and phrases, that a user has muted. Rounds: 1.
-pub async fn muted_sites_and_words(
-    visit: &mut Visit,
-    user: UserId,
-) -> Result<(Vec<String>, Vec<String>), Error> {
+pub async fn muted_sites_and_words(visit: &mut Visit, user: UserId) -> Result<(Vec<String>, Vec<String>)> {
     let mutes = visit.fetch(read::hash(keys::user_mutes(user)).or_absent()).await?;
     let of_kind = |wanted: MuteKind| {
-        let value = |(field, _): &(String, String)| {
-            let (kind, value) = field.split_once(':')?;
-            (kind.parse() == Ok(wanted)).then(|| value.to_owned())
-        };
-        mutes.0.iter().filter_map(value).collect()
+        let known = mutes.0.iter().filter_map(|(field, _)| read_mute(field));
+        known.filter(|(kind, _)| *kind == wanted).map(|(_, value)| value.to_owned()).collect()
     };
     Ok((of_kind(MuteKind::Domain), of_kind(MuteKind::Word)))
 }
 
 /// All that a user has muted and blocked, the latest first. Accounts that were deactivated
 /// since are left out. Rounds: 2.
-pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> {
+pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided> {
     let (mutes_key, blocks_key) = (keys::user_mutes(user), keys::user_blocks(user));
     let topics = read::sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
     let reads = (read::hash(&mutes_key), read::hash(&blocks_key), topics);
     let (mutes, blocks, topics) = visit.fetch(reads).await?;
     let time = |stored: &str| stored.parse().map_or_else(|_| Timestamp::default(), Timestamp);
     let mute = |(field, since): (String, String)| {
-        let (kind, value) = field.split_once(':')?;
-        let kind = kind.parse().ok().filter(|kind| *kind != MuteKind::Topic)?;
+        let (kind, value) = read_mute(&field).filter(|(kind, _)| *kind != MuteKind::Topic)?;
         Some(Mute { kind, value: value.to_owned(), since: time(&since) })
     };
     let mut mutes = fields::members(mutes.0, &mutes_key, mute);

@@ -12,7 +12,7 @@ use crate::passwords::lacks_salt;
 use crate::report::Advance;
 use crate::values::secrets::random_token;
 use crate::values::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION, FullName, UserId, lookalikes};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::collections::{BTreeMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -24,9 +24,10 @@ const FOLDING_OVERLAP: u64 = 16;
 /// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
 /// Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is
 /// nothing to do; else 3 and a commit for each chunk.
-pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
+pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool> {
     for _ in 0..chunks {
-        if let Folded { all: true, .. } = fold_chunk(site).await? {
+        let Folded { last, count } = fold_chunk(site).await?;
+        if last == count {
             return Ok(true);
         }
     }
@@ -34,11 +35,11 @@ pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
 }
 
 /// The same for all accounts, saying after each chunk how far it is.
-pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<()> {
     loop {
-        let Folded { last, count, all } = fold_chunk(site).await?;
+        let Folded { last, count } = fold_chunk(site).await?;
         advance(last, count);
-        if all {
+        if last == count {
             return Ok(());
         }
     }
@@ -50,87 +51,49 @@ struct Folded {
     last: u64,
     /// The number of accounts.
     count: u64,
-    /// Whether that is all.
-    all: bool,
 }
 
 /// Folds the next chunk.
-async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
+async fn fold_chunk(site: &Site) -> Result<Folded> {
     site.act(keys::USERNAMES_FOLDED, || async {
         let reads = (read::string(keys::USERNAMES_FOLDED), fields::counter(keys::USERS_COUNT));
         let (folded, count) = site.store.fetch(reads).await?;
         let from: u64 =
             fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned()).unwrap_or(0);
         if count == 0 {
-            return Ok(Decision::Done(Folded { last: 0, count, all: true }));
+            return Ok(Decision::Done(Folded { last: 0, count }));
         }
         let last = count.min(from + FOLDING_CHUNK);
         let first = from.saturating_sub(FOLDING_OVERLAP) + 1;
-        let MissingFields { entries, repairs } = missing(site, first, last).await?;
-        if from >= count && entries.is_empty() && repairs.is_empty() {
-            return Ok(Decision::Done(Folded { last, count, all: true }));
+        let mut batch = complete(site, first, last).await?;
+        if from >= count && batch.writes().is_empty() {
+            return Ok(Decision::Done(Folded { last, count }));
         }
-        let mut batch = Batch::new();
-        match folded {
-            Some(folded) => batch.string_equals(keys::USERNAMES_FOLDED, folded),
-            None => batch.key_absent(keys::USERNAMES_FOLDED),
-        };
+        batch.string_unchanged(keys::USERNAMES_FOLDED, folded);
         batch.set(keys::USERNAMES_FOLDED, last.max(from).to_string());
-        for (key, id) in entries {
-            batch.key_absent(&key);
-            batch.set(key, id.to_string());
-        }
-        for repair in repairs {
-            repair.write(&mut batch)?;
-        }
-        Ok(Decision::commit(batch, Folded { last, count, all: last == count }))
+        Ok(Decision::commit(batch, Folded { last, count }))
     })
     .await
 }
 
-/// The fields that an account of an earlier version lacks. Lamer News, which may run on the same
-/// Redis, cannot show a user without a name, nor refuse a login without a salt.
-struct Repair {
-    id: UserId,
-    needs_name: bool,
-    needs_salt: bool,
-}
-
-impl Repair {
-    fn write(&self, batch: &mut Batch) -> Result<(), Error> {
-        let key = keys::user(self.id);
-        if self.needs_name {
-            batch.field_absent(&key, "username");
-            batch.set_field(&key, "username", DELETED_USERNAME);
-        }
-        if self.needs_salt {
-            batch.field_absent(&key, "salt");
-            batch.set_field(&key, "salt", random_token()?);
-        }
-        Ok(())
-    }
-}
-
-/// The index entries and fields that some accounts lack.
-struct MissingFields {
-    /// The entries in the index of names.
-    entries: Vec<(String, UserId)>,
-    repairs: Vec<Repair>,
-}
-
-/// The index entries and fields that the accounts with these ids lack.
-async fn missing(site: &Site, first: u64, last: u64) -> Result<MissingFields, Error> {
+/// A batch that adds what the accounts with these ids lack: entries in the index of names, and fields. Lamer News, which
+/// may run on the same Redis, cannot show a user without a name, nor refuse a login without a salt.
+async fn complete(site: &Site, first: u64, last: u64) -> Result<Batch> {
     const FIELDS: [&str; 4] = ["username", DEACTIVATED, "password", "salt"];
     let ids = (first..=last).map(UserId);
     let users: Vec<_> = ids.clone().map(|id| read::fields(keys::user(id), FIELDS)).collect();
     let users = ids.zip(site.store.fetch(users).await?);
-    let (mut entries, mut repairs) = (Vec::new(), Vec::new());
+    let (mut batch, mut entries) = (Batch::new(), Vec::new());
     for (id, [name, deactivated, password, salt]) in users {
-        let needs_name = name.is_none() && deactivated.is_some();
+        let user = keys::user(id);
+        if name.is_none() && deactivated.is_some() {
+            batch.field_absent(&user, "username");
+            batch.set_field(&user, "username", DELETED_USERNAME);
+        }
         let is_account = name.is_some() || deactivated.is_some();
-        let needs_salt = is_account && lacks_salt(password.as_deref(), salt.as_deref());
-        if needs_name || needs_salt {
-            repairs.push(Repair { id, needs_name, needs_salt });
+        if is_account && lacks_salt(password.as_deref(), salt.as_deref()) {
+            batch.field_absent(&user, "salt");
+            batch.set_field(user, "salt", random_token()?);
         }
         if let (Some(name), None) = (name, deactivated) {
             let key = keys::username_folded(&name);
@@ -138,18 +101,20 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<MissingFields, Er
         }
     }
     let mut seen = HashSet::new();
-    let is_missing =
-        |(holder, key, _): &(Option<String>, String, _)| holder.is_none() && seen.insert(key.clone());
-    let entries = site.store.fetch(entries).await?.into_iter().filter(is_missing);
-    let entries = entries.map(|(_, key, id)| (key, id)).collect();
-    Ok(MissingFields { entries, repairs })
+    for (holder, key, id) in site.store.fetch(entries).await? {
+        if holder.is_none() && seen.insert(key.clone()) {
+            batch.key_absent(&key);
+            batch.set(key, id.to_string());
+        }
+    }
+    Ok(batch)
 }
 
 /// Gives the names that were folded by an earlier version their entries anew, also those of
 /// deactivated accounts. Of names that look alike only now, both stay, and the older account gets
 /// the entry. The earlier entries stay too, so that the earlier version could still use them; nothing
 /// here reads them.
-pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         let stale = keys.into_iter().filter_map(|key| {
@@ -165,7 +130,7 @@ pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), E
 }
 
 /// [`fold_anew`] of some entries: each with its earlier key and the new one. Rounds: 1.
-async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decision<()>, Error> {
+async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decision<()>> {
     let reads: Vec<_> = stale.iter().map(|(key, anew)| [read::string(key), read::string(anew)]).collect();
     let stored = site.store.fetch(reads).await?;
     let number = |text: Option<&String>| text.and_then(|text| text.parse::<UserId>().ok());
@@ -180,10 +145,7 @@ async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decis
         let Some(oldest) = oldest.filter(|oldest| stored.as_deref() != Some(&*oldest.to_string())) else {
             continue;
         };
-        match stored {
-            Some(stored) => batch.string_equals(key, stored),
-            None => batch.key_absent(key),
-        };
+        batch.string_unchanged(key, stored);
         batch.set(key, oldest.to_string());
     }
     Ok(Decision::commit(batch, ()))
@@ -194,7 +156,7 @@ async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decis
 ///
 /// # Errors
 /// [`Refusal::FullNameConfusable`], [`Refusal::FullNameReserved`], or the store's.
-pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullName) -> Result<(), Error> {
+pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullName) -> Result<()> {
     let candidates = lookalikes::usernames_that_look_like(fullname.as_str());
     if candidates.is_empty() {
         return Ok(());

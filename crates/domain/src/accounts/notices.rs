@@ -1,10 +1,15 @@
 //! Mails that tell the owner of an account about a change of it. They wait in the outbox
 //! ([`crate::accounts::outbox`]), where the batch of the change puts them.
 
+use crate::values::text_forms::named;
+use strum::{EnumString, IntoStaticStr};
+
 /// A message to the owner of an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Notice {
     /// The password was changed.
+    #[strum(serialize = "password")]
     PasswordChanged,
     /// The account is to have another e-mail address, once that is confirmed: to the present one.
     EmailChanging,
@@ -19,29 +24,8 @@ pub enum Notice {
     /// A passkey was removed.
     PasskeyRemoved,
     /// The recovery codes were replaced.
+    #[strum(serialize = "recovery_codes")]
     RecoveryCodesReplaced,
 }
 
-impl Notice {
-    /// All notices with their names in the store.
-    const ALL: [(Self, &'static str); 8] = [
-        (Self::PasswordChanged, "password"),
-        (Self::EmailChanging, "email_changing"),
-        (Self::EmailLeft, "email_left"),
-        (Self::TotpAdded, "totp_added"),
-        (Self::TotpRemoved, "totp_removed"),
-        (Self::PasskeyAdded, "passkey_added"),
-        (Self::PasskeyRemoved, "passkey_removed"),
-        (Self::RecoveryCodesReplaced, "recovery_codes"),
-    ];
-
-    /// The name in the store.
-    pub(crate) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(notice, _)| *notice == self).map_or("", |(_, name)| name)
-    }
-
-    /// The notice with a name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(notice, _)| *notice)
-    }
-}
+named!(Notice);

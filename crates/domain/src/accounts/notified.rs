@@ -2,9 +2,9 @@
 //! author's mentions notify only so many people in a day (UTC): further ones are text, and so are
 //! those who have blocked the author.
 
-use crate::accounts::avoidance::Avoidance;
+use crate::accounts::mutes::Avoidance;
 use crate::values::{Day, Moment, UserId};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -32,7 +32,7 @@ impl Notified {
         now: Moment,
         author: UserId,
         mentioned: &[UserId],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let most = site.rules.limits.mentions_per_day;
         let key = keys::user_notified(author, Day::of(now.timestamp()));
         let mut chosen = Self { people: Vec::new(), key, new: Vec::new(), count: None, total: 0 };

@@ -9,10 +9,10 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::users::{Role, User};
 use crate::cache::{MEBIBYTE, Shared, View};
-use crate::values::{BanScope, OriginBan, OriginBanId, OriginKind, Timestamp};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::values::{BanScope, OriginBan, OriginKind, Timestamp};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::net::{IpAddr, Ipv4Addr};
-use tidings_keyspace::{Batch, Fetch, Reads, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 crate::cache_kind! {
     /// The bans of the site.
@@ -21,38 +21,23 @@ crate::cache_kind! {
 }
 
 /// The bans of the site, also those that have ended. Rounds: 1; none once they are cached.
-pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>, Error> {
+pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>> {
     let cache = site.caches.of::<Banned>();
     let view = View { store: &site.store, now, is_current: true };
     if let Some(bans) = cache.get(view, &()) {
         return Ok(bans);
     }
-    let mut reads = Reads::default();
-    let stored = read::hash(keys::ORIGIN_BANS).or_absent().tracked();
-    let stored = site.store.fetch(stored).await?.collect_into(&mut reads);
+    let stored = site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent().tracked()).await?;
     let read = |(id, json): (String, String)| {
-        let ban = id.parse().ok().and_then(|id: OriginBanId| OriginBan::from_json(id, &json));
-        if ban.is_none() {
-            fields::report(keys::ORIGIN_BANS, Some(&id));
-        }
-        ban
+        let read = |json: &str| OriginBan::from_json(id.parse().ok()?, json);
+        fields::parsed(Some(&*json), || keys::ORIGIN_BANS.to_owned(), &id, read)
     };
-    let mut bans: Vec<OriginBan> = stored.0.into_iter().filter_map(read).collect();
-    bans.sort_by_key(|ban| ban.id);
-    Ok(cache.insert(view, (), tidings_keyspace::Tracked::new(bans, reads), None))
-}
-
-/// Refuses somebody who signs up from a banned origin. Rounds: those of [`of_site`], and a commit
-/// for a refusal.
-///
-/// # Errors
-/// [`Refusal::OriginBanned`], or the store's.
-pub(crate) async fn demand_may_sign_up(
-    site: &Site,
-    now: Timestamp,
-    (address, email): (IpAddr, &str),
-) -> Result<(), Error> {
-    demand(site, now, BanScope::Signup, (Some(address), email)).await
+    let bans = stored.map(|stored| {
+        let mut bans: Vec<OriginBan> = stored.0.into_iter().filter_map(read).collect();
+        bans.sort_by_key(|ban| ban.id);
+        bans
+    });
+    Ok(cache.insert(view, (), bans, None))
 }
 
 /// Refuses a member's new e-mail address whose domain is banned for signing up. Moderators and administrators may
@@ -65,7 +50,7 @@ pub(crate) async fn demand_may_have_email(
     now: Timestamp,
     user: &User,
     email: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     if user.role() > Role::Member {
         return Ok(());
     }
@@ -77,19 +62,24 @@ pub(crate) async fn demand_may_have_email(
 ///
 /// # Errors
 /// [`Refusal::OriginBanned`], or the store's.
-pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<'_>) -> Result<(), Error> {
+pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<'_>) -> Result<()> {
     if author.user.role() > Role::Member {
         return Ok(());
     }
     demand(site, now, BanScope::Post, (Some(author.address), &author.user.email)).await
 }
 
-async fn demand(
+/// Refuses somebody who acts from a banned origin: an address, if it is known, or the domain of an e-mail address. Rounds:
+/// those of [`of_site`], and a commit for a refusal.
+///
+/// # Errors
+/// [`Refusal::OriginBanned`], or the store's.
+pub(crate) async fn demand(
     site: &Site,
     now: Timestamp,
     scope: BanScope,
     (address, email): (Option<IpAddr>, &str),
-) -> Result<(), Error> {
+) -> Result<()> {
     let bans = of_site(site, now).await?;
     let is_of = |ban: &OriginBan| match address {
         None if ban.origin.kind() == OriginKind::Network => false,

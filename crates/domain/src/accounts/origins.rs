@@ -14,7 +14,7 @@ use crate::values::{
     ADDRESSES_OF_A_DAY, Day, MAX_NEIGHBOURS, NEIGHBOUR_DAYS, NETWORKS_LOOKED_AT, Network, NetworkTag,
     PEOPLE_OF_A_NETWORK_AND_DAY, Timestamp, UserId,
 };
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -40,40 +40,34 @@ pub(crate) struct Origin {
 impl Origin {
     /// The origin of what comes from an address; `None` if the site keeps none. Rounds: none,
     /// except once for each server, which then reads the secret.
-    pub(crate) async fn of(site: &Site, address: IpAddr) -> Result<Option<Self>, Error> {
+    pub(crate) async fn of(site: &Site, address: IpAddr) -> Result<Option<Self>> {
         let days = site.rules.moderation.keep_addresses_days;
         if days == 0 {
             return Ok(None);
         }
         Ok(Some(Self { address, tag: tag_of(site, address).await?, days }))
     }
-
-    /// Adds to the batch of what a user does that it came from here.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Timestamp, user: UserId) {
-        let today = Day::of(now);
-        // Counted from the beginning of the day, so that nothing is kept longer than is said.
-        let kept = (self.days * SECONDS_A_DAY).saturating_sub(now.seconds_since(today.start()));
-        let kept = Duration::from_secs(kept.max(1));
-        let network = keys::network_people(&self.tag, today);
-        batch.sorted_add(&network, user.to_string(), now.as_score());
-        batch.sorted_trim(&network, PEOPLE_OF_A_NETWORK_AND_DAY);
-        batch.expire(network, kept);
-        let addresses = keys::user_addresses(user, today);
-        batch.sorted_add(&addresses, self.address.to_string(), now.as_score());
-        batch.sorted_trim(&addresses, ADDRESSES_OF_A_DAY);
-        batch.expire(addresses, kept);
-    }
 }
 
-/// Adds an origin, if there is one, to a batch.
+/// Adds to the batch of what a user does that it came from an origin, if that is kept.
 pub(crate) fn write(origin: Option<&Origin>, batch: &mut Batch, now: Timestamp, user: UserId) {
-    if let Some(origin) = origin {
-        origin.write(batch, now, user);
+    let Some(Origin { address, tag, days }) = origin else { return };
+    let today = Day::of(now);
+    // Counted from the beginning of the day, so that nothing is kept longer than is said.
+    let kept = (days * SECONDS_A_DAY).saturating_sub(now.seconds_since(today.start()));
+    let kept = Duration::from_secs(kept.max(1));
+    for (list, member, most) in [
+        (keys::network_people(tag, today), user.to_string(), PEOPLE_OF_A_NETWORK_AND_DAY),
+        (keys::user_addresses(user, today), address.to_string(), ADDRESSES_OF_A_DAY),
+    ] {
+        batch.sorted_add(&list, member, now.as_score());
+        batch.sorted_trim(&list, most);
+        batch.expire(list, kept);
     }
 }
 
 /// The tag of the network of an address. Rounds: as [`network_secret`].
-pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag, Error> {
+pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag> {
     Ok(NetworkTag::of(Network::of(address), network_secret(site).await?))
 }
 
@@ -85,12 +79,12 @@ process_state!(KnownSecret);
 
 /// The secret of the tags, and of the hashes of typed names. Rounds: none, except once for each
 /// server.
-pub(crate) async fn network_secret(site: &Site) -> Result<&str, Error> {
+pub(crate) async fn network_secret(site: &Site) -> Result<&str> {
     Ok(site.of::<KnownSecret>().0.get_or_try_init(|| read_secret(site)).await?)
 }
 
 /// The first server of a store makes the secret.
-async fn read_secret(site: &Site) -> Result<String, Error> {
+async fn read_secret(site: &Site) -> Result<String> {
     site.act_without_turns(2, || async {
         if let Some(secret) = site.store.fetch(read::string(keys::NETWORKS_SECRET)).await? {
             return Ok(Decision::Done(secret));
@@ -117,7 +111,7 @@ pub struct Origins {
 
 /// Where a user has posted from. It looks at the five newest networks. Rounds: 2, 1 if nothing is
 /// known.
-pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Result<Origins, Error> {
+pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Result<Origins> {
     let days = site.rules.moderation.keep_addresses_days;
     if days == 0 {
         return Ok(Origins::default());
@@ -130,7 +124,7 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
     let mut seen: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
     for (key, members) in lists.iter().zip(members) {
         let found = fields::members(members, key, |(address, score)| {
-            Some((address.parse::<IpAddr>().ok()?, second(score)))
+            Some((address.parse::<IpAddr>().ok()?, Timestamp::from_score(score)))
         });
         for (address, time) in found {
             let last = seen.entry(address).or_insert(time);
@@ -158,15 +152,14 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
 /// How many people have signed up or posted from a network in the last week; `None` if that cannot be
 /// counted, because it has more than [`COUNTED_NETWORKS`] of the networks that have tags, or because the
 /// site keeps no addresses. Rounds: 1, or 2 for a network that is narrower than those.
-pub(crate) async fn posted_from(site: &Site, now: Timestamp, network: IpNet) -> Result<Option<u64>, Error> {
+pub(crate) async fn posted_from(site: &Site, now: Timestamp, network: IpNet) -> Result<Option<u64>> {
     let days = site.rules.moderation.keep_addresses_days.min(COUNTED_DAYS);
-    let parts = Network::parts_of(network);
+    let parts: Vec<Network> = Network::parts_of(network).take(COUNTED_NETWORKS + 1).collect();
     if days == 0 || parts.len() > COUNTED_NETWORKS {
         return Ok(None);
     }
     let secret = network_secret(site).await?;
-    let tags: Vec<NetworkTag> =
-        parts.take(COUNTED_NETWORKS).map(|part| NetworkTag::of(part, secret)).collect();
+    let tags: Vec<NetworkTag> = parts.into_iter().map(|part| NetworkTag::of(part, secret)).collect();
     let days: Vec<Day> = Day::of(now).last(days).collect();
     let mut people = people_of(site, &tags, &days).await?;
     if !Network::is_wide(network) {
@@ -185,7 +178,7 @@ pub(crate) async fn posted_from(site: &Site, now: Timestamp, network: IpNet) -> 
 }
 
 /// The people who have posted from some networks on some days, by number. Rounds: 1.
-pub(crate) async fn people_of(site: &Site, tags: &[NetworkTag], days: &[Day]) -> Result<Vec<UserId>, Error> {
+pub(crate) async fn people_of(site: &Site, tags: &[NetworkTag], days: &[Day]) -> Result<Vec<UserId>> {
     let keys = tags.iter().flat_map(|tag| days.iter().map(move |day| keys::network_people(tag, *day)));
     let people = |key: String| {
         let people = read::sorted_range(&key, Order::Descending, 0, PEOPLE_OF_A_NETWORK_AND_DAY);
@@ -195,11 +188,4 @@ pub(crate) async fn people_of(site: &Site, tags: &[NetworkTag], days: &[Day]) ->
     people.sort_unstable();
     people.dedup();
     Ok(people)
-}
-
-/// The second of a score.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-const fn second(score: f64) -> Timestamp {
-    // The cast saturates, and what is not a number becomes 0.
-    Timestamp(score as u64)
 }

@@ -24,7 +24,7 @@ use crate::accounts::users::{MAIL_REFUSED, User};
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
 use crate::values::secrets::random_token;
 use crate::values::{DIGEST_CHUNK, Digest, MAIL_CHUNK, Moment, Timestamp, UserId};
-use crate::{Applied, Decision, Error, Site, fields, keys};
+use crate::{Applied, Decision, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The name of the lane in leases.
@@ -37,17 +37,17 @@ pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score
     }
 }
 
-/// Adds to a batch that the owner of an account is told of what else it does, at these addresses
-/// and in this order. Empty addresses are left out, and all where the site sends no mail.
+/// Adds to a batch that the owner of an account is told of what else it does, in this order, unless the address is empty
+/// or the site sends no mail.
 pub(crate) fn write_notices(
     batch: &mut Batch,
     (site, now): (&Site, Timestamp),
-    user: UserId,
-    notices: &[(Notice, &str)],
+    (user, address): (UserId, &str),
+    notices: &[Notice],
 ) {
     let mut score = now.as_score();
-    for (notice, address) in notices.iter().filter(|(_, address)| site.sends_mail && !address.is_empty()) {
-        let subject = MailSubject::Notice { notice: *notice, at: now, address: (*address).to_owned() };
+    for notice in notices.iter().filter(|_| site.sends_mail && !address.is_empty()) {
+        let subject = MailSubject::Notice { notice: *notice, at: now, address: address.to_owned() };
         write_mail(batch, &WaitingMail { user, subject }, score);
         score += ORDER_STEP;
     }
@@ -71,7 +71,7 @@ fn write_mail(batch: &mut Batch, mail: &WaitingMail, score: f64) {
 }
 
 /// The account that a mail is for; `None` if it is deactivated. Rounds: 1.
-pub async fn account(site: &Site, user: UserId) -> Result<Option<User>, Error> {
+pub async fn account(site: &Site, user: UserId) -> Result<Option<User>> {
     Ok(site.store.fetch(User::by_id(user)).await?)
 }
 
@@ -107,7 +107,7 @@ pub struct MailTurn {
 
 /// Takes the turn to send mails, if some are due and no other server has it. Puts digests that are due into the outbox;
 /// the next turn finds them. Rounds: 1 without mails, 2 with some, and 1 for digests. At most 40 mails, and 200 digests.
-pub async fn begin(site: &Site, now: Timestamp, due: DigestsDue) -> Result<Option<MailTurn>, Error> {
+pub async fn begin(site: &Site, now: Timestamp, due: DigestsDue) -> Result<Option<MailTurn>> {
     let lists = [(keys::DIGEST_DAILY, due.daily), (keys::DIGEST_WEEKLY, due.weekly)].map(|(key, due)| {
         let last = Timestamp(due.0.saturating_sub(1));
         let scores = (f64::NEG_INFINITY, last.as_score());
@@ -154,11 +154,7 @@ pub struct ClaimedMail {
 
 /// Counts a mail before it is sent. `None` if it no longer waits, the turn has ended, or too many were sent to the user;
 /// then it is dropped. Rounds: 2.
-pub async fn claim(
-    site: &Site,
-    turn: &SendingTurn,
-    mail: &WaitingMail,
-) -> Result<Option<ClaimedMail>, Error> {
+pub async fn claim(site: &Site, turn: &SendingTurn, mail: &WaitingMail) -> Result<Option<ClaimedMail>> {
     let member = mail.to_string();
     let user = keys::user(mail.user);
     let limit = mail.limit();
@@ -222,7 +218,7 @@ pub async fn finish(
     now: Timestamp,
     mail: &WaitingMail,
     outcome: MailOutcome<'_>,
-) -> Result<Fate, Error> {
+) -> Result<Fate> {
     let (member, user) = (mail.to_string(), keys::user(mail.user));
     let mut fate = Fate::Over;
     let mut batch = Batch::new();
@@ -254,14 +250,10 @@ pub async fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn mails_from_before_the_clock_was_set_back_are_due() {
-        let store = Store::in_memory().await.expect("a store");
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let (now, hour) = (Timestamp(1_800_000_000), 3_600);
         let due = DigestsDue { daily: now, weekly: now };
         let mut batch = Batch::new();

@@ -6,15 +6,13 @@
 
 use crate::accounts::notices::Notice;
 use crate::accounts::session_store::Session;
-use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::accounts::{log_in, outbox, roles};
+use crate::accounts::{log_in, outbox, people, roles, sessions};
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
-use crate::values::{Moment, NewPassword, RatedAction, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys, rates};
+use crate::values::{NewPassword, Timestamp, UserId};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use sha2::{Digest, Sha256};
-use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -36,14 +34,6 @@ pub struct ResetMail {
     requested: Timestamp,
 }
 
-/// Counts a request for a link for the address that it comes from. Rounds: 2 on a shared store.
-///
-/// # Errors
-/// [`Refusal::TooManyRequests`], or the store's.
-pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<(), Error> {
-    rates::spend(site, now, RatedAction::Reset, address).await
-}
-
 /// Prepares a reset, if a user with this name has this address and has not
 /// asked for one recently. The caller must give the same answer for `None`.
 ///
@@ -54,10 +44,9 @@ pub async fn request_reset(
     now: Timestamp,
     username: &str,
     email: &str,
-) -> Result<Option<ResetMail>, Error> {
+) -> Result<Option<ResetMail>> {
     log_in::demand_passwords(site)?;
-    let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
-    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
+    let id = site.store.fetch(people::holder(username)).await?;
     // An unknown user costs the same reads.
     let key = keys::user(id.unwrap_or(UserId(1)));
     site.act(&key, || async {
@@ -74,10 +63,7 @@ pub async fn request_reset(
         }
         let token = random_token()?;
         let mut batch = Batch::new();
-        match hash.get("pwd_reset") {
-            Some(last) => batch.field_equals(&key, "pwd_reset", last),
-            None => batch.field_absent(&key, "pwd_reset"),
-        };
+        batch.field_unchanged(&key, "pwd_reset", hash.get("pwd_reset"));
         batch.set_field(&key, "pwd_reset", now.to_string());
         let link = format!("{} {}", user.id, fingerprint(CREDENTIALS.map(|field| hash.get(field))));
         batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
@@ -90,7 +76,7 @@ pub async fn request_reset(
 
 /// Withdraws a request whose mail could not be sent, so that the user may ask again at
 /// once.
-pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> {
+pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<()> {
     let key = keys::user(mail.user_id);
     let mut batch = Batch::new();
     batch.field_equals(&key, "pwd_reset", mail.requested.to_string());
@@ -105,7 +91,7 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> 
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
-pub async fn check_link(site: &Site, token: &str) -> Result<String, Error> {
+pub async fn check_link(site: &Site, token: &str) -> Result<String> {
     read_link(site, token).await.map(|account| account.username)
 }
 
@@ -119,13 +105,13 @@ struct LinkedAccount {
 
 /// The account that a link is for. Its password and its e-mail address have not changed since
 /// the link was made.
-async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount, Error> {
+async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount> {
     let link = site.store.fetch(read::string(keys::password_reset(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
-    let [password, email, version] = CREDENTIALS;
-    let [username, password, email, version] =
-        site.store.fetch(read::fields(keys::user(user_id), ["username", password, email, version])).await?;
+    let user = keys::user(user_id);
+    let reads = (read::field(&user, "username"), read::fields(&user, CREDENTIALS));
+    let (username, [password, email, version]) = site.store.fetch(reads).await?;
     if fingerprint([&password, &email, &version].map(|field| field.as_deref())) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }
@@ -150,16 +136,13 @@ pub async fn set_new_password(
     now: Timestamp,
     token: &str,
     password: &NewPassword,
-) -> Result<(), Error> {
+) -> Result<()> {
     let account = read_link(site, token).await?;
     roles::demand_password((site, now), account.user_id, password).await?;
-    let hash = site
-        .passwords
-        .hash_for(HashingSource::Account(account.user_id), password.clear_text().to_owned())
-        .await?;
+    let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), password).await?;
     let (reset, key) = (keys::password_reset(token), keys::user(account.user_id));
-    let replacement = SessionReplacement { session: Session::new(account.user_id)?, device: None, now };
-    let ended = sessions::end_all_sessions(site, &replacement, |batch| {
+    let session = Session::new(account.user_id)?;
+    let ended = sessions::end_all_sessions(site, &session, None, |batch| {
         let unused = [
             // Fails if another use of the link has changed the password.
             batch.field_unchanged(&key, "password", account.password.as_ref()),
@@ -169,7 +152,7 @@ pub async fn set_new_password(
         batch.delete(&reset);
         sessions::choose_password(batch, account.user_id, &hash);
         let to = account.email.as_deref().unwrap_or_default();
-        outbox::write_notices(batch, (site, now), account.user_id, &[(Notice::PasswordChanged, to)]);
+        outbox::write_notices(batch, (site, now), (account.user_id, to), &[Notice::PasswordChanged]);
         unused.to_vec()
     });
     if !ended.await? {

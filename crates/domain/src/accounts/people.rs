@@ -4,7 +4,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{Restriction, RestrictionKind, Timestamp, UserId, size};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};
@@ -22,24 +22,32 @@ crate::cache_kind! {
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
-pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
-    let id = visit.fetch(read::string(keys::username_to_id(username))).await?;
-    let id = fields::read_string(id.as_deref(), || keys::username_to_id(username));
-    Ok(id.ok_or(Refusal::NoSuchUser)?)
+pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId> {
+    Ok(visit.fetch(holder(username)).await?.ok_or(Refusal::NoSuchUser)?)
 }
 
 /// The ids of the users with these names, ignoring case; without names that nobody has. Rounds: 1.
-pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>, Error> {
-    let id = |name: &String| {
-        let (key, name) = (keys::username_to_id(name), name.clone());
-        read::string(&key).map(move |id| Some((name, fields::read_string(id.as_deref(), || key)?)))
+pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>> {
+    visit.fetch(holders(usernames)).await
+}
+
+/// The account that has a name, ignoring case, also if it is deactivated.
+pub(crate) fn holder(name: &str) -> impl Fetch<Value = Option<UserId>> + use<> {
+    fields::string(keys::username_to_id(name))
+}
+
+/// The accounts that have these names, without names that nobody has.
+pub(crate) fn holders(names: &[String]) -> impl Fetch<Value = HashMap<String, UserId>> + use<> {
+    let named = |name: &String| {
+        let id = holder(name);
+        let name = name.clone();
+        id.map(move |id| Some((name, id?)))
     };
-    let found = visit.fetch(usernames.iter().map(id).collect::<Vec<_>>()).await?;
-    Ok(found.into_iter().flatten().collect())
+    names.iter().map(named).collect::<Vec<_>>().map(|found| found.into_iter().flatten().collect())
 }
 
 /// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
-pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
+pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool> {
     Ok(site.store.fetch(read::field(keys::user(id), "id")).await?.is_some())
 }
 
@@ -57,9 +65,7 @@ impl UserNames {
     pub(crate) fn get(&self, id: UserId) -> Option<Arc<str>> {
         self.0.get(&id).and_then(|name| (**name).clone())
     }
-}
 
-impl UserNames {
     /// The names of users: one read for each different user whose name is not cached.
     pub(crate) fn of(visit: &SharedVisit<'_>, ids: HashSet<UserId>) -> impl Fetch<Value = Self> + use<> {
         fn name(person: NamesOrLeft) -> Option<Arc<str>> {

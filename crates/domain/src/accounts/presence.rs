@@ -4,7 +4,7 @@
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::activity::ActionCounters;
 use crate::values::{Hour, Timestamp};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Result, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::Batch;
 
@@ -12,7 +12,7 @@ use tidings_keyspace::Batch;
 const NOTED_SECONDS: u64 = 900;
 
 /// Notes a visit. Rounds: at most 1.
-pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<(), Error> {
+pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<()> {
     // The first visit in an hour is always noted, so that people can be counted.
     let is_noted =
         |seen: Timestamp| seen.0.abs_diff(now.0) < NOTED_SECONDS && Hour::of(seen) == Hour::of(now);

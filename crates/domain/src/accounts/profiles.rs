@@ -5,7 +5,7 @@ use crate::accounts::users::User;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::UserId;
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use std::ops::Deref;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};
@@ -65,7 +65,7 @@ impl ProfileFacts {
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 2, and 1 for the name of who invited them.
-pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
+pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile> {
     let site = visit.site_too();
     let name = keys::username_to_id(username);
     let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {

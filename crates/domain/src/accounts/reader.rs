@@ -10,6 +10,7 @@
 //! is written. [`Visit`] reads it along with a round of the page, so it costs no round of its
 //! own, and no read per story or comment.
 
+use crate::accounts::mutes::read_mute;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{Flags, ROLE_PASSWORD, Role, SHORT_PASSWORD};
 use crate::accounts::visit::Visit;
@@ -74,7 +75,7 @@ impl RoleFacts {
     fn moderates(&self, rules: &Rules, now: Timestamp) -> bool {
         let is_banned = self.ban.as_ref().is_some_and(|ban| ban.is_in_force(now));
         let is_barred = self.has_short_password || is_banned;
-        Role::counting(self.flags.given_role(), self.second_factors, is_barred, rules) >= Role::Moderator
+        Role::counting(self.flags.given_role, self.second_factors, is_barred, rules) >= Role::Moderator
     }
 }
 
@@ -101,26 +102,15 @@ impl Reader {
 
     /// The same with the mutes of a stored hash, and the blocks of another one.
     fn with_mutes(mut self, mutes: &Hash, blocks: &Hash) -> Self {
-        let values = |kind: MuteKind| {
-            let of_kind = move |(field, _): &'_ (String, String)| {
-                let (name, value) = field.split_once(':')?;
-                (name == kind.name()).then(|| value.to_owned())
-            };
-            mutes.0.iter().filter_map(of_kind)
-        };
-        let sorted = |ids: Vec<UserId>| {
-            let mut ids = ids;
-            ids.sort_unstable();
-            ids.into_boxed_slice()
+        let values = |wanted: MuteKind| {
+            let known = mutes.0.iter().filter_map(|(field, _)| read_mute(field));
+            known.filter(move |(kind, _)| *kind == wanted).map(|(_, value)| value)
         };
         let (mutes_key, blocks_key) = (keys::user_mutes(self.id), keys::user_blocks(self.id));
-        self.muted_people =
-            sorted(fields::members(values(MuteKind::User), &mutes_key, |id: String| id.parse().ok()));
+        self.muted_people = sorted(fields::members(values(MuteKind::User), &mutes_key, |id| id.parse().ok()));
         self.blocked = sorted(fields::members(blocks.0.iter(), &blocks_key, |(id, _)| id.parse().ok()));
-        let domains: Vec<String> = values(MuteKind::Domain).collect();
-        self.domains = Domains::new(domains.iter().map(String::as_str));
-        let words: Vec<String> = values(MuteKind::Word).collect();
-        self.words = Phrases::new(words.iter().map(String::as_str));
+        self.domains = Domains::new(values(MuteKind::Domain));
+        self.words = Phrases::new(values(MuteKind::Word));
         self
     }
 
@@ -205,6 +195,12 @@ impl Reader {
     }
 }
 
+/// The same numbers, to be found quickly.
+fn sorted<T: Ord>(mut ids: Vec<T>) -> Box<[T]> {
+    ids.sort_unstable();
+    ids.into_boxed_slice()
+}
+
 /// How somebody sees what a person wrote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sight {
@@ -283,18 +279,13 @@ impl Reader {
 
     /// The choices of a user, which are cached from now on.
     pub(crate) fn read(visit: &Visit, id: UserId) -> impl Fetch<Value = Shared<Self>> + use<> {
-        fn list(key: &str, most: u64) -> impl Fetch<Value = Vec<(String, f64)>> + use<> {
-            read::sorted_range(key, Order::Descending, 0, most)
-        }
         let stories = |key: String, most| {
-            list(&key, most).map(move |list| {
-                let mut ids: Vec<NewsId> = fields::members(list, &key, |(id, _)| id.parse().ok());
-                ids.sort_unstable();
-                ids.into_boxed_slice()
-            })
+            let list = read::sorted_range(&key, Order::Descending, 0, most);
+            list.map(move |list| sorted::<NewsId>(fields::members(list, &key, |(id, _)| id.parse().ok())))
         };
         let topics = |key: String, most| {
-            list(&key, most).map(move |list| {
+            let list = read::sorted_range(&key, Order::Descending, 0, most);
+            list.map(move |list| {
                 let topics = fields::members(list, &key, |(name, _)| Topic::parse("topic", &name).ok());
                 topics.into_boxed_slice()
             })

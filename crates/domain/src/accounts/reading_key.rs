@@ -2,13 +2,12 @@
 //!
 //! Keys: the field `reading_key` of a user.
 
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::{User, set_secret};
 use crate::values::UserId;
 use crate::values::secrets::{random_hex, same_secret};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::values::text_forms::never_logged;
+use crate::{Result, Site};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
-use tidings_keyspace::Batch;
 
 /// The field of a user with the hash of their key; empty or absent without one.
 pub(crate) const READING_KEY: &str = "reading_key";
@@ -19,7 +18,7 @@ const BYTES: usize = 16;
 /// A key as it stands in addresses: the number of the account and 32 hexadecimal digits. Never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReadingKey {
-    owner: UserId,
+    pub(crate) owner: UserId,
     digits: String,
 }
 
@@ -36,10 +35,6 @@ impl ReadingKey {
         format!("{}-{}", self.owner, self.digits)
     }
 
-    pub(crate) const fn owner(&self) -> UserId {
-        self.owner
-    }
-
     /// Whether this is the key of a user, in a time that does not depend on where it differs.
     pub(crate) fn opens(&self, user: &User) -> bool {
         self.owner == user.id && same_secret(&user.reading_key, &self.hash())
@@ -50,37 +45,22 @@ impl ReadingKey {
     }
 }
 
-impl Debug for ReadingKey {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ReadingKey(***)")
-    }
-}
+never_logged!(ReadingKey);
 
 /// Gives a user a new key, so that the earlier one is no longer valid. Rounds: 2.
 ///
 /// # Errors
 /// As for [`withdraw`].
-pub async fn replace(site: &Site, owner: UserId) -> Result<ReadingKey, Error> {
+pub async fn replace(site: &Site, owner: UserId) -> Result<ReadingKey> {
     let key = ReadingKey { owner, digits: random_hex::<BYTES>()? };
-    store(site, owner, key.hash()).await?;
+    set_secret(site, owner, (READING_KEY, &key.hash())).await?;
     Ok(key)
 }
 
 /// Takes the key of a user away. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
-pub async fn withdraw(site: &Site, owner: UserId) -> Result<(), Error> {
-    store(site, owner, String::new()).await
-}
-
-async fn store(site: &Site, owner: UserId, hash: String) -> Result<(), Error> {
-    let user = keys::user(owner);
-    site.act(&user, || async {
-        let mut batch = Batch::new();
-        let account_there = batch.field_absent(&user, DEACTIVATED);
-        batch.set_field(&user, READING_KEY, &hash);
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
-    })
-    .await
+/// [`Refusal::SessionEnded`](crate::Refusal::SessionEnded) when the account has been deactivated meanwhile, or the store's.
+pub async fn withdraw(site: &Site, owner: UserId) -> Result<()> {
+    set_secret(site, owner, (READING_KEY, "")).await
 }

@@ -10,7 +10,7 @@
 
 use crate::values::text_forms::{read_text, shown};
 use crate::values::{CommentAddress, MAX_RECENT_VOTES, NewsId, NotAnId, Timestamp, UserId};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -101,18 +101,18 @@ pub(crate) struct VoteEffect {
     /// When it was cast, in Unix seconds.
     pub(crate) time: u64,
     /// The karma that the voter paid.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) cost: i64,
     /// The karma that the author got.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transfer: i64,
     /// The effect on the article of the item.
-    #[serde(default, skip_serializing_if = "ArticleEffect::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) article: ArticleEffect,
 }
 
-const fn is_zero(karma: &i64) -> bool {
-    *karma == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl VoteEffect {
@@ -135,18 +135,9 @@ pub(crate) enum ArticleEffect {
     CountedBefore,
 }
 
-impl ArticleEffect {
-    const fn is_none(&self) -> bool {
-        matches!(self, Self::None)
-    }
-}
-
 fn read_json<'a, T: Deserialize<'a>>(user: UserId, field: &str, json: &'a str) -> Option<T> {
-    let read = serde_json::from_str(json).ok();
-    if read.is_none() {
-        fields::report(&keys::user_recent_votes(user), Some(field));
-    }
-    read
+    let read = |json| serde_json::from_str(json).ok();
+    fields::parsed(Some(json), || keys::user_recent_votes(user), field, read)
 }
 
 /// The recent vote of a user on one thing, if there is one.
@@ -170,14 +161,8 @@ impl RecentVote {
         window_seconds: u64,
     ) -> impl Fetch<Value = Self> {
         let key = keys::user_recent_votes(user);
-        (read::field(&key, on.to_string()), read::field_count(key)).map(move |(json, count)| Self {
-            user,
-            on,
-            json,
-            count,
-            now,
-            window_seconds,
-        })
+        let reads = (read::field(&key, on.to_string()), read::field_count(key));
+        reads.map(move |(json, count)| Self { user, on, json, count, now, window_seconds })
     }
 
     /// The record of the vote if it can be taken back.
@@ -188,16 +173,14 @@ impl RecentVote {
 
     /// Adds the record of a vote to its batch, where votes can be taken back. Rounds: none, and 1
     /// where old records are removed.
-    pub(crate) async fn add(&self, site: &Site, batch: &mut Batch, record: &VoteEffect) -> Result<(), Error> {
+    pub(crate) async fn add(&self, site: &Site, batch: &mut Batch, record: &VoteEffect) -> Result<()> {
         if self.window_seconds == 0 {
             return Ok(());
         }
         // Numbers and plain names always become JSON.
-        let Ok(json) = serde_json::to_string(record) else {
-            return Ok(());
-        };
+        let Ok(json) = serde_json::to_string(record) else { return Ok(()) };
         let key = keys::user_recent_votes(self.user);
-        if self.needs_pruning() {
+        if self.count >= MAX_RECENT_VOTES || self.count % PRUNE_EVERY == PRUNE_EVERY - 1 {
             let all = site.store.fetch(read::hash(&key)).await?;
             for field in superfluous(&all, self.now, self.window_seconds) {
                 batch.delete_field(&key, field);
@@ -207,10 +190,6 @@ impl RecentVote {
         // It lives to the end of the last second in which the vote can be taken back.
         batch.expire(key, Duration::from_secs(self.window_seconds.saturating_add(1)));
         Ok(())
-    }
-
-    fn needs_pruning(&self) -> bool {
-        self.count >= MAX_RECENT_VOTES || self.count % PRUNE_EVERY == PRUNE_EVERY - 1
     }
 
     /// Removes the record in the batch that takes the vote back. The batch is rejected if the vote
@@ -242,8 +221,7 @@ fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::{CommentId, Rules};
+    use crate::values::CommentId;
     use tidings_keyspace::Store;
 
     const ALICE: UserId = UserId(1);
@@ -318,7 +296,7 @@ mod tests {
     #[tokio::test]
     async fn records_never_exceed_the_maximum_and_few_votes_read_all_of_them() {
         let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let site = Site::on(store.clone());
         let votes = MAX_RECENT_VOTES + 2 * PRUNE_EVERY;
         let (mut most, before) = (0, store.rounds());
         for id in 1..=votes {

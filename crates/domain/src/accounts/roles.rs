@@ -8,7 +8,7 @@ use crate::accounts::first_administrator;
 use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::users::{
     ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, Role, SHORT_PASSWORD,
-    UNKNOWN_PASSWORD, User,
+    UNKNOWN_PASSWORD, User, account_chunks, id_of,
 };
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::site_settings;
@@ -16,36 +16,26 @@ use crate::values::text_forms::named;
 use crate::values::{
     ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId,
 };
-use crate::{Decision, Error, Refusal, Site, fields, identity, keys};
+use crate::{Decision, Refusal, Result, Site, identity, keys};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
 
+/// The fields of a user that say which role they have, and whether it counts.
+const ROLE_FIELDS: [&str; 4] = ["flags", RestrictionKind::Ban.field(), TWO_FACTOR, ROLE_PASSWORD];
+
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
-    id: UserId,
-    flags: Option<String>,
-    ban: Option<String>,
-    second_factors: Option<String>,
-    password: Option<String>,
+    /// The id of the account.
+    pub(crate) id: UserId,
+    /// The values of [`ROLE_FIELDS`].
+    fields: [Option<String>; ROLE_FIELDS.len()],
 }
 
 impl Holder {
-    /// The id of the account.
-    pub(crate) const fn id(&self) -> UserId {
-        self.id
-    }
-
     /// Somebody with a role in a hash that was read.
     pub(crate) fn of(id: UserId, hash: &Hash) -> Self {
-        let text = |field: &str| hash.get(field).map(str::to_owned);
-        Self {
-            id,
-            flags: text("flags"),
-            ban: text(RestrictionKind::Ban.field()),
-            second_factors: text(TWO_FACTOR),
-            password: text(ROLE_PASSWORD),
-        }
+        Self { id, fields: ROLE_FIELDS.map(|field| hash.get(field).map(str::to_owned)) }
     }
 
     /// Checks in a batch that they have the same role as when they were read, the same second
@@ -53,17 +43,16 @@ impl Holder {
     pub(crate) fn check(&self, batch: &mut Batch) {
         let key = keys::user(self.id);
         batch.field_absent(&key, DEACTIVATED);
-        batch.field_unchanged(&key, "flags", self.flags.as_deref());
-        batch.field_unchanged(&key, RestrictionKind::Ban.field(), self.ban.as_deref());
-        batch.field_unchanged(&key, TWO_FACTOR, self.second_factors.as_deref());
-        batch.field_unchanged(&key, ROLE_PASSWORD, self.password.as_deref());
+        for (field, read) in ROLE_FIELDS.into_iter().zip(&self.fields) {
+            batch.field_unchanged(&key, field, read.as_deref());
+        }
     }
 }
 
 /// Adds to the batch that gives somebody a role, or takes one, that the next login looks at the password. Those who
 /// have a role already are left alone.
 pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2]) {
-    let [had, has] = flags.map(|flags| Flags::parse(flags).given_role() > Role::Member);
+    let [had, has] = flags.map(|flags| Flags::parse(flags).given_role > Role::Member);
     match (had, has) {
         (false, true) => batch.set_field(keys::user(id), ROLE_PASSWORD, UNKNOWN_PASSWORD),
         (true, false) => batch.delete_field(keys::user(id), ROLE_PASSWORD),
@@ -73,9 +62,8 @@ pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2
 
 /// Notes at a login whether the password of somebody who was given a role is long enough. Rounds: none, and 1 the
 /// first time.
-pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<(), Error> {
-    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
-    let (Some(id), Some(UNKNOWN_PASSWORD)) = (id, user.get(ROLE_PASSWORD)) else { return Ok(()) };
+pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<()> {
+    let (Some(id), Some(UNKNOWN_PASSWORD)) = (id_of(user), user.get(ROLE_PASSWORD)) else { return Ok(()) };
     let key = keys::user(id);
     let mut batch = Batch::new();
     batch.field_equals(&key, ROLE_PASSWORD, UNKNOWN_PASSWORD);
@@ -101,11 +89,11 @@ pub(crate) async fn demand_password(
     (site, now): (&Site, Timestamp),
     id: UserId,
     password: &NewPassword,
-) -> Result<(), Error> {
+) -> Result<()> {
     let fields = read::fields(keys::user(id), ["flags", "username"]);
     let [flags, username] = site.store.fetch(fields).await?;
     demand_no_name((site, now), username.as_deref().unwrap_or_default(), password).await?;
-    if Flags::parse(flags.as_deref().unwrap_or_default()).given_role() > Role::Member {
+    if Flags::parse(flags.as_deref().unwrap_or_default()).given_role > Role::Member {
         password.demand_of_staff()?;
     }
     Ok(())
@@ -119,7 +107,7 @@ pub(crate) async fn demand_no_name(
     (site, now): (&Site, Timestamp),
     username: &str,
     password: &NewPassword,
-) -> Result<(), Error> {
+) -> Result<()> {
     let identity = identity::of_site(site, now).await?;
     let host = site.address.split("//").last().unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default();
@@ -139,12 +127,9 @@ pub(crate) async fn somebody_else(
     now: Timestamp,
     role: Role,
     others: &[UserId],
-) -> Result<Option<Holder>, Error> {
-    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
-    let mut first = 1;
-    while first <= count {
-        let last = count.min(first + ACCOUNTS_CHUNK - 1);
-        let ids = (first..=last).map(UserId);
+) -> Result<Option<Holder>> {
+    for ids in account_chunks(site, ACCOUNTS_CHUNK).await? {
+        let ids = ids.map(UserId);
         let users: Vec<_> =
             ids.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
         let mut candidates = Vec::new();
@@ -157,7 +142,6 @@ pub(crate) async fn somebody_else(
         if let Some(found) = first_able(site, now, role, &candidates).await? {
             return Ok(Some(found));
         }
-        first = last + 1;
     }
     Ok(None)
 }
@@ -168,7 +152,7 @@ async fn first_able(
     now: Timestamp,
     role: Role,
     candidates: &[UserId],
-) -> Result<Option<Holder>, Error> {
+) -> Result<Option<Holder>> {
     if candidates.is_empty() {
         return Ok(None);
     }
@@ -189,7 +173,7 @@ pub(crate) async fn demand_another_administrator(
     now: Timestamp,
     batch: &mut Batch,
     leaving: UserId,
-) -> Result<(), Error> {
+) -> Result<()> {
     let other = somebody_else(site, now, Role::Administrator, &[leaving]).await?;
     other.ok_or(Refusal::LastAdministrator)?.check(batch);
     Ok(())
@@ -218,6 +202,29 @@ impl GivenRole {
     }
 }
 
+/// Adds to a batch that somebody with these flags has a role from now on, or has it no more.
+///
+/// # Errors
+/// [`Refusal::LastAdministrator`], or the store's.
+pub(crate) async fn write_role(
+    (site, now): (&Site, Timestamp),
+    batch: &mut Batch,
+    (id, flags): (UserId, Option<&str>),
+    (role, has): (GivenRole, bool),
+) -> Result<()> {
+    let (key, flag, old) = (keys::user(id), role.flag(), flags.unwrap_or_default());
+    let new = if has { format!("{flag}{old}") } else { old.replace(flag, "") };
+    batch.field_unchanged(&key, "flags", flags);
+    write_role_password(batch, id, [old, &new]);
+    batch.set_field(key, "flags", new);
+    match (role, has) {
+        (GivenRole::Administrator, true) => first_administrator::write(batch, id),
+        (GivenRole::Administrator, false) => demand_another_administrator(site, now, batch, id).await?,
+        (GivenRole::Moderator, _) => {}
+    }
+    Ok(())
+}
+
 /// Gives a user a role or takes it, for the operator. Returns whether that changed anything. The
 /// operator acts without an account, so the moderation log has no line of it.
 ///
@@ -228,30 +235,20 @@ pub async fn set_role(
     now: Timestamp,
     id: UserId,
     (role, has): (GivenRole, bool),
-) -> Result<bool, Error> {
-    let (key, flag) = (keys::user(id), role.flag());
+) -> Result<bool> {
+    let key = keys::user(id);
     let changed = site.act(&key, || async {
         let fields = read::fields(&key, ["username", DEACTIVATED, "flags"]);
         let [Some(_), None, flags] = site.store.fetch(fields).await? else {
             return Err(Refusal::NoSuchUser.into());
         };
-        let old = flags.clone().unwrap_or_default();
-        if old.contains(flag) == has {
+        if flags.as_deref().unwrap_or_default().contains(role.flag()) == has {
             return Ok(Decision::Done(false));
         }
-        let new = if has { format!("{flag}{old}") } else { old.replace(flag, "") };
         let mut batch = Batch::new();
-        if role == GivenRole::Administrator && !has {
-            demand_another_administrator(site, now, &mut batch, id).await?;
-        }
-        batch.field_unchanged(&key, "flags", flags);
-        write_role_password(&mut batch, id, [&old, &new]);
-        batch.set_field(&key, "flags", new);
+        write_role((site, now), &mut batch, (id, flags.as_deref()), (role, has)).await?;
         // A role given by hand is no longer one of the groups.
         batch.delete_field(&key, OIDC_ROLE);
-        if role == GivenRole::Administrator && has {
-            first_administrator::write(&mut batch, id);
-        }
         Ok(Decision::commit(batch, true))
     });
     let has_changed = changed.await?;

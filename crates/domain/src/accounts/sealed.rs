@@ -5,7 +5,7 @@
 
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::values::{Purpose, SIGN_ON_SECONDS, SigningKey, Timestamp};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ pub(crate) async fn seal(
     (site, now): (&Site, Timestamp),
     purpose: Purpose,
     (text, bound_to): (&str, &str),
-) -> Result<String, Error> {
+) -> Result<String> {
     let text = BASE64_URL_SAFE_NO_PAD.encode(text);
     let signature = sign(signing_key(site).await?, purpose, (now, &text, bound_to));
     Ok(format!("{now}.{text}.{}", hex::encode(signature)))
@@ -32,7 +32,7 @@ pub(crate) async fn open(
     (site, now): (&Site, Timestamp),
     purpose: Purpose,
     (sealed, bound_to): (&str, &str),
-) -> Result<String, Error> {
+) -> Result<String> {
     // Anybody may send a text, and nothing is stored for it.
     let key = signing_key_for_strangers(site).await?;
     Ok(read(&key, now, purpose, (sealed, bound_to)).ok_or(Refusal::LoginExpired)?)

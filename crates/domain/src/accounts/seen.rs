@@ -114,6 +114,14 @@ pub enum Viewed<T> {
 }
 
 impl<T> Viewed<T> {
+    /// The thing, unless nothing at all is shown of it. It may have what its reader does not see.
+    pub const fn line(&self) -> Option<&T> {
+        match self {
+            Self::Whole(Seen(thing)) | Self::Line(thing, _) => Some(thing),
+            Self::Nothing => None,
+        }
+    }
+
     /// All of it, if its reader sees that, borrowed.
     pub const fn as_whole(&self) -> Option<&Seen<T>> {
         match self {

@@ -7,12 +7,12 @@
 
 use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
 use crate::values::secrets::random_token;
-use crate::values::text_forms::named;
+use crate::values::text_forms::{named, never_logged};
 use crate::values::{
     MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SIGN_ON_SECONDS, SessionHash,
     SessionToken, Timestamp, UserId,
 };
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Applied, Result, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr};
@@ -47,16 +47,12 @@ pub struct Session {
 
 impl Session {
     /// A session with fresh secrets; not stored yet.
-    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
+    pub(crate) fn new(user_id: UserId) -> Result<Self> {
         Ok(Self { user_id, auth: SessionToken::random()?, apisecret: random_token()? })
     }
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Session").field("user_id", &self.user_id).finish_non_exhaustive()
-    }
-}
+never_logged!(Session);
 
 /// The device that a session is opened from.
 #[derive(Debug, Clone)]
@@ -191,7 +187,7 @@ pub(crate) fn of_token(
 
 /// Notes a visit, so that the session lasts 60 days from now. Writes at most once an hour.
 /// Returns whether the session was prolonged. Rounds: at most 1.
-pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession) -> Result<bool, Error> {
+pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession) -> Result<bool> {
     let (Some(hash), Some(seen), true) = (session.key.hash(), session.last_seen, session.is_due(now)) else {
         return Ok(false);
     };
@@ -219,17 +215,15 @@ pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, session: &Session, op
     let (hash, device) = (session.auth.hash(), opened.device);
     let key = keys::session(&hash);
     let list = keys::user_sessions(session.user_id);
-    batch.set_fields(
-        &key,
-        [
-            ("user_id", session.user_id.to_string()),
-            (SECRET, session.apisecret.clone()),
-            ("since", now.to_string()),
-            ("last_seen", now.to_string()),
-            ("agent", device.agent.clone()),
-            ("address", device.address.to_string()),
-        ],
-    );
+    let fields = [
+        ("user_id", session.user_id.to_string()),
+        (SECRET, session.apisecret.clone()),
+        ("since", now.to_string()),
+        ("last_seen", now.to_string()),
+        ("agent", device.agent.clone()),
+        ("address", device.address.to_string()),
+    ];
+    batch.set_fields(&key, fields);
     if opened.method != LoginMethod::Password {
         batch.set_field(&key, METHOD, opened.method.name());
     }
@@ -290,14 +284,10 @@ pub(crate) struct AllSessions {
 
 impl AllSessions {
     /// Reads the sessions of an account. Rounds: 1.
-    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
-        let (list, [username, deactivated, auth, apisecret]) = site
-            .store
-            .fetch((
-                read::sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX),
-                read::fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]),
-            ))
-            .await?;
+    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self> {
+        let list = read::sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX);
+        let account = read::fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]);
+        let (list, [username, deactivated, auth, apisecret]) = site.store.fetch((list, account)).await?;
         let newest = list.last().map(|(_, score)| *score);
         let hashes = list.into_iter().map(|(hash, _)| hash).collect();
         let has_owner = username.is_some() && deactivated.is_none();
@@ -374,7 +364,7 @@ pub(crate) fn replace_secret(batch: &mut Batch, session: &SessionKey, former: &A
 }
 
 /// One session of an account, for its owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenSession {
     /// The id, with which the owner can end it. It is of no use without a session.
     pub id: String,
@@ -395,8 +385,8 @@ pub struct OpenSession {
 /// The id of an earlier session: an account has at most one.
 pub(crate) const EARLIER_ID: &str = "earlier";
 
-/// The sessions of an account, the newest first. Rounds: 2.
-pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
+/// The sessions of the user whose session this is, the newest first. Rounds: 2.
+pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>> {
     let all = AllSessions::read(site, session.user_id).await?;
     let hashes: Vec<SessionHash> =
         all.hashes.iter().rev().filter_map(|hash| SessionHash::parse(hash)).collect();
@@ -421,23 +411,14 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
     }
     if earlier.flatten().is_some_and(|id| id == session.user_id.to_string()) {
         let current = matches!(session.key, SessionKey::Earlier(_));
-        let (agent, address) = Default::default();
-        sessions.push(OpenSession {
-            id: EARLIER_ID.to_owned(),
-            since: None,
-            last_seen: None,
-            agent,
-            address,
-            method: LoginMethod::default(),
-            current,
-        });
+        sessions.push(OpenSession { id: EARLIER_ID.to_owned(), current, ..OpenSession::default() });
     }
     Ok(sessions)
 }
 
 /// Ends the oldest sessions of an account that has too many, and takes those that have
 /// expired off the list. Rounds: 1, and 2 more if there are too many.
-pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<(), Error> {
+pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<()> {
     let all = AllSessions::read(site, user_id).await?;
     if all.hashes.len() <= MAX_SESSIONS {
         return Ok(());

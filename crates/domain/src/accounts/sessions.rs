@@ -8,17 +8,18 @@ use crate::accounts::account::Owner;
 use crate::accounts::log_in::{self, Credentials, LogIn, LoginGrant};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
-    self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
-    VisitSession,
+    self, AllSessions, Device, EARLIER_ID, LoginMethod, Opening, Session, SessionKey, VisitSession,
 };
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User};
+use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User, id_of};
 use crate::accounts::{applications, origins};
 use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
 use crate::values::secrets::random_token;
 use crate::values::{Timestamp, UserId};
-use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
+use crate::{Applied, Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, CheckId, Order, read};
+
+pub use crate::accounts::session_store::list;
 
 /// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
 ///
@@ -31,11 +32,9 @@ pub async fn log_in(
     username: &str,
     password: &str,
     device: &Device,
-) -> Result<Session, Error> {
-    match log_in::log_in(site, now, &Credentials { username, password, code: None }, device).await? {
-        LogIn::Done(session) => Ok(session),
-        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
-    }
+) -> Result<Session> {
+    let typed = Credentials { username, password, code: None };
+    Ok(log_in::log_in(site, now, &typed, device).await?.done()?)
 }
 
 /// Asks a user who is logged in for the password again. A wrong one counts as a failed login. An account without a password
@@ -47,7 +46,7 @@ pub(crate) async fn confirm_password(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &str,
-) -> Result<StoredPassword, Error> {
+) -> Result<StoredPassword> {
     if !owner.user.has_password {
         let is_confirmed = owner.session.is_confirmed(now);
         return if is_confirmed {
@@ -65,33 +64,30 @@ pub(crate) async fn confirm_password(
 ///
 /// # Errors
 /// The store's.
-pub async fn secret_of(site: &Site, user: UserId) -> Result<ApiSecret, Error> {
+pub async fn secret_of(site: &Site, user: UserId) -> Result<ApiSecret> {
     let secret = site.store.fetch(read::field(keys::user(user), "apisecret")).await?;
     Ok(ApiSecret::new(&secret.unwrap_or_default()))
 }
 
 /// Adds what an account that was imported or made by an earlier version may lack, and opens a
-/// session if the account has not changed since it was read. All logins end here.
+/// session if the account has not changed since it was read. All logins end here. Answers with the user, too, if the account
+/// counts.
 pub(crate) async fn open_session(
     site: &Site,
     now: Timestamp,
     entry: &LoginGrant,
     device: &Device,
-) -> Result<Decision<LogIn>, Error> {
+) -> Result<Decision<(LogIn, Option<User>)>> {
     let LoginGrant { user, upgraded, proof } = entry;
-    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
-    let id = id.ok_or(Refusal::WrongCredentials)?;
-    if let Some(user) = User::from_hash(user) {
-        user.demand_may_log_in(now)?;
+    let id = id_of(user).ok_or(Refusal::WrongCredentials)?;
+    let account = User::from_hash(user);
+    if let Some(account) = &account {
+        account.demand_may_log_in(now)?;
     }
     applications::admit_login(user)?;
     let key = keys::user(id);
-    let newest = site
-        .store
-        .fetch(read::sorted_range(keys::user_sessions(id), Order::Descending, 0, 1))
-        .await?
-        .first()
-        .map(|(_, score)| *score);
+    let newest = read::sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);
+    let newest = site.store.fetch(newest).await?.first().map(|(_, score)| *score);
     let fresh = Session::new(id)?;
     let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
     let session =
@@ -120,30 +116,25 @@ pub(crate) async fn open_session(
     let opened = Opening { device, newest, method: proof.method() };
     session_store::write_new(&mut batch, now, &session, &opened);
     login::write_network(&mut batch, now, id, &network);
-    let decided = Decision::commit(batch, LogIn::Done(session));
+    let decided = Decision::commit(batch, (LogIn::Done(session), account));
     let used =
         if matches!(proof, Proof::Link(_)) { Refusal::LoginLinkInvalid } else { Refusal::PasskeyRefused };
     Ok(decided.if_rejected_by(used_before, Err(used.into())))
 }
 
 /// Logs a user out: ends this session. Rounds: 1.
-pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
+pub async fn log_out(site: &Site, session: &VisitSession) -> Result<()> {
     let mut batch = Batch::new();
     session_store::end_one(&mut batch, session.user_id, &session.key);
     site.apply(batch).await?;
     Ok(())
 }
 
-/// The sessions of the user whose session this is, the newest first. Rounds: 2.
-pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
-    session_store::list(site, session).await
-}
-
 /// Ends one session of the user whose session this is.
 ///
 /// # Errors
 /// [`Refusal::NoSuchSession`], or the store's.
-pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Result<(), Error> {
+pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Result<()> {
     let user_id = session.user_id;
     let all = AllSessions::read(site, user_id).await?;
     let key = match id {
@@ -165,7 +156,7 @@ pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Resul
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`], or the store's.
-pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession) -> Result<(), Error> {
+pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession) -> Result<()> {
     let key = keys::user(user.id);
     site.act(&key, || async {
         let all = AllSessions::read(site, user.id).await?;
@@ -195,28 +186,17 @@ pub(crate) fn choose_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.delete_field(keys::user(id), ROLE_PASSWORD);
 }
 
-/// The session and secrets that replace all sessions of an account.
-pub(crate) struct SessionReplacement<'a> {
-    /// The new secrets.
-    pub(crate) session: Session,
-    /// The device that the new session is opened from; `None` opens none, so that only the
-    /// secret of forms is used.
-    pub(crate) device: Option<&'a Device>,
-    /// The time.
-    pub(crate) now: Timestamp,
-}
-
 /// Ends all sessions of an account and replaces the secret of forms, with further writes in
-/// the same batch.
+/// the same batch. The session that has the new secrets is opened from a device, or not at all.
 ///
 /// `further` may add checks that decide whether the caller may do this. If one of them fails,
 /// nothing is written and the result is `false`.
 pub(crate) async fn end_all_sessions(
     site: &Site,
-    replacement: &SessionReplacement<'_>,
+    session: &Session,
+    opened: Option<(&Device, Timestamp)>,
     further: impl Fn(&mut Batch) -> Vec<CheckId>,
-) -> Result<bool, Error> {
-    let SessionReplacement { session, device, now } = replacement;
+) -> Result<bool> {
     let user_id = session.user_id;
     let key = keys::user(user_id);
     site.act(&key, || async {
@@ -228,11 +208,11 @@ pub(crate) async fn end_all_sessions(
         let demanded = further(&mut batch);
         all.end(&mut batch, None);
         batch.set_field(&key, "apisecret", &session.apisecret);
-        if let Some(device) = device {
+        if let Some((device, now)) = opened {
             let opened = Opening { device, newest: all.newest, method: LoginMethod::Password };
-            session_store::write_new(&mut batch, *now, session, &opened);
+            session_store::write_new(&mut batch, now, session, &opened);
             let network = origins::tag_of(site, device.address).await?;
-            login::write_network(&mut batch, *now, user_id, &network);
+            login::write_network(&mut batch, now, user_id, &network);
         }
         let decided = Decision::commit(batch, true);
         Ok(demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, Ok(false))))

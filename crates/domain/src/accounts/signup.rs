@@ -21,10 +21,10 @@ use crate::identity::SIGNUPS_STOPPED;
 use crate::passwords::HashingSource;
 use crate::values::secrets::random_token;
 use crate::values::{
-    AccountRules, ApplicationText, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
+    AccountRules, ApplicationText, BanScope, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
     NewPassword, Restriction, SignupAnswer, SignupMode, Timestamp, UserId, Username, WelcomeToken,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 const FIRST_USER: UserId = UserId(1);
@@ -76,26 +76,12 @@ pub async fn create_account(
     now: Timestamp,
     sign_up: SignUp<'_>,
     device: &Device,
-) -> Result<SignedUp, Error> {
+) -> Result<SignedUp> {
     if sign_up.provider.is_none() {
         log_in::demand_passwords(site)?;
         sign_up.password.ok_or(InputError::Empty { field: "password" })?;
     }
-    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let email = sign_up.email.map_or("", Email::as_str);
-    origin_bans::demand_may_sign_up(site, now, (device.address, email)).await?;
-    if let Some(password) = sign_up.password {
-        roles::demand_no_name((site, now), sign_up.username.as_str(), password).await?;
-    }
-    // Refuses before the hashing what the batch would refuse anyway.
-    Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
-    let source = HashingSource::Address(device.address);
-    let password = match sign_up.password {
-        Some(password) => Some(site.passwords.hash_for(source, password.clear_text().to_owned()).await?),
-        None => None,
-    };
-    let signed_up =
-        insert_account(site, now, Applicant::Visitor(sign_up, device), password.as_deref()).await?;
+    let signed_up = add(site, now, Applicant { sign_up, device: Some(device), password_hash: None }).await?;
     if signed_up.user_id == FIRST_USER && site.is_local {
         // Somebody from elsewhere, through a proxy: the start has shown no link.
         first_administrator::announce_if_missing(site).await?;
@@ -113,8 +99,8 @@ pub async fn add_account_with_password(
     now: Timestamp,
     username: &Username,
     password: &NewPassword,
-) -> Result<SignedUp, Error> {
-    let added = insert_for_operator(site, now, username, Some(password)).await?;
+) -> Result<SignedUp> {
+    let added = add_for_operator(site, now, username, Some(password)).await?;
     let (account, user) = (audit::name_of(site, added.user_id).await, added.user_id.0);
     let administrator = added.is_administrator;
     tracing::info!(target: AUDIT, by = COMMAND_LINE, account, user, administrator, "created an account");
@@ -126,80 +112,48 @@ pub async fn add_account_with_password(
 ///
 /// # Errors
 /// Those of [`add_account_with_password`].
-pub async fn add_account(site: &Site, now: Timestamp, username: &Username) -> Result<UserId, Error> {
-    Ok(insert_for_operator(site, now, username, None).await?.user_id)
+pub async fn add_account(site: &Site, now: Timestamp, username: &Username) -> Result<UserId> {
+    Ok(add_for_operator(site, now, username, None).await?.user_id)
 }
 
-async fn insert_for_operator(
+async fn add_for_operator(
     site: &Site,
     now: Timestamp,
     username: &Username,
     password: Option<&NewPassword>,
-) -> Result<SignedUp, Error> {
-    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let applicant = Applicant::Operator(username, password);
-    if let Some(password) = password {
-        roles::demand_no_name((site, now), username.as_str(), password).await?;
-    }
-    // Refuses before the hashing what the batch would refuse anyway.
-    Gate::read(site, now, applicant).await?.admit(site)?;
-    let hash = match password {
-        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
-        None => None,
-    };
-    insert_account(site, now, applicant, hash.as_deref()).await
+) -> Result<SignedUp> {
+    let answer = &SignupAnswer::default();
+    let (provider, email, invitation, application, token) = Default::default();
+    let sign_up = SignUp { username, password, provider, email, invitation, application, answer, token };
+    add(site, now, Applicant { sign_up, device: None, password_hash: None }).await
 }
 
 /// The applicant for an account.
 #[derive(Clone, Copy)]
-enum Applicant<'a> {
-    /// The operator, for somebody.
-    Operator(&'a Username, Option<&'a NewPassword>),
-    /// Somebody on the site.
-    Visitor(SignUp<'a>, &'a Device),
+struct Applicant<'a> {
+    sign_up: SignUp<'a>,
+    /// The device of a visitor; `None` for the operator, whom no limit holds for.
+    device: Option<&'a Device>,
+    /// The hash of the password, once it is known.
+    password_hash: Option<&'a str>,
 }
 
-impl<'a> Applicant<'a> {
-    fn username(&self) -> &'a str {
-        match self {
-            Self::Operator(username, _) => username.as_str(),
-            Self::Visitor(sign_up, _) => sign_up.username.as_str(),
-        }
-    }
-
-    /// The password, if they gave one.
-    const fn password(&self) -> Option<&'a NewPassword> {
-        match self {
-            Self::Operator(_, password) => *password,
-            Self::Visitor(sign_up, _) => sign_up.password,
-        }
-    }
-
-    /// The person as a provider knows them.
-    fn provider(&self) -> Option<&'a ProviderLogin> {
-        self.visitor().and_then(|(sign_up, _)| sign_up.provider)
-    }
-
-    /// The e-mail address, if they gave one.
-    fn email(&self) -> Option<&'a Email> {
-        self.visitor().and_then(|(sign_up, _)| sign_up.email)
-    }
-
+impl Applicant<'_> {
     /// Whether it is the operator, or somebody on this machine where others cannot reach the
     /// server.
-    const fn is_on_this_machine(&self, site: &Site) -> bool {
-        match self {
-            Self::Operator(..) => true,
-            Self::Visitor(_, device) => site.is_local && device.is_local,
-        }
+    fn is_on_this_machine(&self, site: &Site) -> bool {
+        self.device.is_none_or(|device| site.is_local && device.is_local)
     }
 
-    /// The limits, and what was sent, of a visitor.
-    const fn visitor(&self) -> Option<(&SignUp<'a>, &'a Device)> {
-        match self {
-            Self::Operator(..) => None,
-            Self::Visitor(sign_up, device) => Some((sign_up, device)),
-        }
+    /// Whether somebody can log in to the account.
+    const fn can_log_in(&self) -> bool {
+        self.password_hash.is_some() || self.sign_up.provider.is_some()
+    }
+
+    /// Whether the provider has verified the e-mail address of the account.
+    fn has_verified_email(&self) -> bool {
+        let verified = self.sign_up.provider.and_then(ProviderLogin::verified_email);
+        verified.is_some() && self.sign_up.email == verified.as_ref()
     }
 }
 
@@ -223,38 +177,33 @@ struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     /// Reads it. Rounds: 1; 1 more with an invitation or if the name is taken, 2 with both.
-    async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self, Error> {
-        let username = applicant.username();
+    async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self> {
+        let SignUp { username, token, invitation, provider, .. } = applicant.sign_up;
+        let username = username.as_str();
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
-        let limits = applicant.visitor().map(|(_, device)| SignupLimits::of(&site.rules, device.address));
-        let token = applicant.visitor().and_then(|(sign_up, _)| sign_up.token);
+        let limits = applicant.device.map(|device| SignupLimits::of(&site.rules, device.address));
         let reads = (
             holders.map(read::string),
             read::string(keys::USERS_COUNT),
-            read::string(keys::USERNAMES_FOLDED),
+            fields::counter(keys::USERNAMES_FOLDED),
             read::field(keys::SITE, SIGNUPS_STOPPED),
             limits,
             token.map(|_| first_administrator::holder()),
-            applicant.provider().map(|provider| single_sign_on::holder(&provider.identity)),
+            provider.map(|provider| single_sign_on::holder(&provider.identity)),
         );
         let (holders, count, folded, stopped, limits, holder, connected) = site.store.fetch(reads).await?;
         let is_used = count.is_some();
         let stopped = fields::read(stopped.as_deref(), || keys::SITE.to_owned(), SIGNUPS_STOPPED);
         let stopped = stopped.filter(|stopped: &Restriction| stopped.is_in_force(now));
-        let has_token = token.is_some();
         if let Some(token) = token {
             first_administrator::demand_good(site, token, holder.flatten()).await?;
         }
-        let is_administrator = has_token || (!is_used && applicant.is_on_this_machine(site));
+        let is_administrator = token.is_some() || (!is_used && applicant.is_on_this_machine(site));
         let names = NameHolders::find(site, username, holders).await?;
-        let code = applicant.visitor().and_then(|(sign_up, _)| sign_up.invitation);
-        let code = code.filter(|_| !is_administrator);
-        let invitation = match code {
+        let invitation = match invitation.filter(|_| !is_administrator) {
             Some(code) => Some(Invitation::find(site, now, code).await?.ok_or(Refusal::InvitationInvalid)?),
             None => None,
         };
-        let folded = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
-        let folded = folded.unwrap_or(0);
         let connected = connected.flatten();
         Ok(Self {
             applicant,
@@ -273,10 +222,10 @@ impl<'a> Gate<'a> {
     ///
     /// # Errors
     /// Those of [`create_account`].
-    fn admit(&self, site: &Site) -> Result<(), Error> {
-        if !self.is_administrator
-            && let Some((sign_up, _)) = self.applicant.visitor()
-        {
+    fn admit(&self, site: &Site) -> Result<()> {
+        let Applicant { sign_up, device, .. } = &self.applicant;
+        let must_be_admitted = device.is_some() && !self.is_administrator;
+        if must_be_admitted {
             if let Some(stopped) = &self.stopped {
                 return Err(Refusal::SignupsStopped(stopped.clone()).into());
             }
@@ -287,15 +236,15 @@ impl<'a> Gate<'a> {
                 return Err(InputError::Empty { field: "email" }.into());
             }
         }
-        let is_reserved = self.is_used && site.rules.accounts.reserved_names.cover(self.applicant.username());
-        if is_reserved && !self.is_administrator && self.applicant.visitor().is_some() {
+        let reserved = &site.rules.accounts.reserved_names;
+        if must_be_admitted && self.is_used && reserved.cover(sign_up.username.as_str()) {
             return Err(Refusal::UsernameReserved.into());
         }
         self.names.admit()?;
         if self.connected.is_some() {
             return Err(Refusal::IdentityConnected.into());
         }
-        if let Some(password) = self.applicant.password().filter(|_| self.is_administrator) {
+        if let Some(password) = sign_up.password.filter(|_| self.is_administrator) {
             password.demand_of_staff()?;
         }
         if let Some(limits) = self.limits.as_ref().filter(|_| self.invitation.is_none()) {
@@ -304,7 +253,7 @@ impl<'a> Gate<'a> {
         Ok(())
     }
 
-    fn admit_by_mode(&self, mode: SignupMode, sign_up: &SignUp<'_>) -> Result<(), Error> {
+    fn admit_by_mode(&self, mode: SignupMode, sign_up: &SignUp<'_>) -> Result<()> {
         let missing = |field| Err(InputError::Empty { field }.into());
         match mode {
             SignupMode::Closed => Err(Refusal::SignupClosed.into()),
@@ -331,8 +280,8 @@ impl<'a> Gate<'a> {
 
     /// The application that a moderator must answer first; empty if nobody was asked for one.
     fn application(&self, site: &Site) -> Option<&'a str> {
-        let (sign_up, _) = self.applicant.visitor()?;
-        if self.is_administrator || self.invitation.is_some() {
+        let Applicant { sign_up, device, .. } = self.applicant;
+        if device.is_none() || self.is_administrator || self.invitation.is_some() {
             return None;
         }
         let decides = site.account_rules().signup == SignupMode::Apply;
@@ -342,21 +291,16 @@ impl<'a> Gate<'a> {
     }
 
     /// Adds the account to a batch.
-    fn write(
-        &self,
-        site: &Site,
-        now: Timestamp,
-        batch: &mut Batch,
-        new: &NewAccount<'_>,
-    ) -> Result<SignedUp, Error> {
-        let (id, session) = (new.session.user_id, new.session);
+    fn write(&self, site: &Site, now: Timestamp, batch: &mut Batch, session: &Session) -> Result<SignedUp> {
+        let (Applicant { sign_up, device, .. }, id) = (&self.applicant, session.user_id);
+        let is_administrator = self.is_administrator && self.applicant.can_log_in();
         self.names.replace(batch, id);
-        batch.set_fields(keys::user(id), self.fields(site, now, new)?);
+        batch.set_fields(keys::user(id), self.fields(site, now, (session, is_administrator))?);
         if self.folded + 1 >= id.0 {
             // Without a check: a number that is too low costs a look at known accounts.
             batch.set(keys::USERNAMES_FOLDED, id.to_string());
         }
-        if let Some(provider) = self.applicant.provider() {
+        if let Some(provider) = sign_up.provider {
             batch.key_absent(keys::oidc_identity(&provider.identity));
             single_sign_on::write(batch, id, &provider.identity);
         }
@@ -366,9 +310,8 @@ impl<'a> Gate<'a> {
         if self.must_confirm(site) {
             outbox::write_confirmation(batch, now, id);
         }
-        let is_administrator = self.is_administrator && self.can_log_in(new);
         if is_administrator {
-            if self.applicant.visitor().is_some_and(|(sign_up, _)| sign_up.token.is_some()) {
+            if sign_up.token.is_some() {
                 batch.key_absent(keys::FIRST_ADMINISTRATOR);
             }
             first_administrator::write(batch, id);
@@ -377,9 +320,9 @@ impl<'a> Gate<'a> {
         let begins_burst = self.limits.as_ref().is_some_and(|limits| limits.write(batch, is_invited));
         let mut signed_up = SignedUp { user_id: id, session: None, begins_burst, is_administrator };
         if let Some(text) = self.application(site) {
-            applications::write_application(batch, now, (id, self.applicant.username()), text);
-        } else if let Some((_, device)) = self.applicant.visitor() {
-            let method = match self.applicant.provider() {
+            applications::write_application(batch, now, (id, sign_up.username.as_str()), text);
+        } else if let Some(device) = device {
+            let method = match sign_up.provider {
                 Some(_) => LoginMethod::Provider,
                 None => LoginMethod::Password,
             };
@@ -392,20 +335,9 @@ impl<'a> Gate<'a> {
 
     /// Whether the account can only read until its e-mail address is confirmed.
     fn must_confirm(&self, site: &Site) -> bool {
-        let is_visitor = self.applicant.visitor().is_some();
+        let is_visitor = self.applicant.device.is_some();
         let is_asked = is_visitor && !self.is_administrator && site.rules.accounts.confirm_email;
-        is_asked && !self.has_verified_email()
-    }
-
-    /// Whether the provider has verified the e-mail address of the account.
-    fn has_verified_email(&self) -> bool {
-        let verified = self.applicant.provider().and_then(ProviderLogin::verified_email);
-        verified.is_some() && self.applicant.email() == verified.as_ref()
-    }
-
-    /// Whether somebody can log in to it.
-    fn can_log_in(&self, new: &NewAccount<'_>) -> bool {
-        new.password_hash.is_some() || self.applicant.provider().is_some()
+        is_asked && !self.applicant.has_verified_email()
     }
 
     /// The fields of the account.
@@ -413,15 +345,14 @@ impl<'a> Gate<'a> {
         &self,
         site: &Site,
         now: Timestamp,
-        new: &NewAccount<'_>,
-    ) -> Result<Vec<(&'static str, String)>, Error> {
-        let (id, session) = (new.session.user_id, new.session);
-        let admin = self.is_administrator && self.can_log_in(new);
-        let email = self.applicant.email().map_or("", Email::as_str);
+        (session, is_administrator): (&Session, bool),
+    ) -> Result<Vec<(&'static str, String)>> {
+        let Applicant { sign_up, password_hash, .. } = &self.applicant;
+        let email = sign_up.email.map_or("", Email::as_str);
         let mut fields = vec![
-            ("id", id.to_string()),
-            ("username", self.applicant.username().to_owned()),
-            ("password", new.password_hash.unwrap_or_default().to_owned()),
+            ("id", session.user_id.to_string()),
+            ("username", sign_up.username.as_str().to_owned()),
+            ("password", password_hash.unwrap_or_default().to_owned()),
             // For Lamer News, which cannot refuse a login without one.
             ("salt", random_token()?),
             ("ctime", now.to_string()),
@@ -429,14 +360,14 @@ impl<'a> Gate<'a> {
             ("about", String::new()),
             ("email", email.to_owned()),
             ("apisecret", session.apisecret.clone()),
-            ("flags", if admin { "a".to_owned() } else { String::new() }),
+            ("flags", if is_administrator { "a".to_owned() } else { String::new() }),
             ("karma_incr_time", now.to_string()),
             ("seen_time", now.to_string()),
         ];
         if self.must_confirm(site) {
             fields.push((UNCONFIRMED, "1".to_owned()));
         }
-        if (!site.sends_mail && !email.is_empty()) || self.has_verified_email() {
+        if (!site.sends_mail && !email.is_empty()) || self.applicant.has_verified_email() {
             fields.push((CONFIRMED_EMAIL, email.to_owned()));
         }
         fields.extend(self.invitation.as_ref().map(Invitation::field_of_invited));
@@ -444,26 +375,30 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// The generated parts of a new account.
-struct NewAccount<'a> {
-    /// The id and the secrets.
-    session: &'a Session,
-    password_hash: Option<&'a str>,
-}
-
-/// Writes the account in one batch, with a session if a visitor creates it. Reads and decides
-/// again if something has changed.
-async fn insert_account(
-    site: &Site,
-    now: Timestamp,
-    applicant: Applicant<'_>,
-    password_hash: Option<&str>,
-) -> Result<SignedUp, Error> {
-    let (origin, network) = match applicant {
-        Applicant::Operator(..) => (None, None),
-        Applicant::Visitor(_, device) => {
+/// Adds an account in one batch, with a session if a visitor creates it. Reads and decides again if something has changed.
+async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<SignedUp> {
+    let Applicant { sign_up, device, .. } = applicant;
+    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
+    if let Some(device) = device {
+        let email = sign_up.email.map_or("", Email::as_str);
+        origin_bans::demand(site, now, BanScope::Signup, (Some(device.address), email)).await?;
+    }
+    if let Some(password) = sign_up.password {
+        roles::demand_no_name((site, now), sign_up.username.as_str(), password).await?;
+    }
+    // Refuses before the hashing what the batch would refuse anyway.
+    Gate::read(site, now, applicant).await?.admit(site)?;
+    let source = device.map_or(HashingSource::Operator, |device| HashingSource::Address(device.address));
+    let hash = match sign_up.password {
+        Some(password) => Some(site.passwords.hash_for(source, password).await?),
+        None => None,
+    };
+    let applicant = Applicant { password_hash: hash.as_deref(), ..applicant };
+    let (origin, network) = match device {
+        Some(device) => {
             (Origin::of(site, device.address).await?, Some(origins::tag_of(site, device.address).await?))
         }
+        None => (None, None),
     };
     let signed_up = site.act(keys::USERS_COUNT, || async {
         let gate = Gate::read(site, now, applicant).await?;
@@ -479,8 +414,7 @@ async fn insert_account(
         }
         // Even if the counter is behind, no account is overwritten.
         let unused = batch.key_absent(keys::user(id));
-        let new = NewAccount { session: &session, password_hash };
-        let signed_up = gate.write(site, now, &mut batch, &new)?;
+        let signed_up = gate.write(site, now, &mut batch, &session)?;
         origins::write(origin.as_ref(), &mut batch, now, id);
         // A person who must wait has signed up only once a moderator lets them in.
         if signed_up.session.is_some() {
@@ -494,14 +428,14 @@ async fn insert_account(
     });
     let signed_up = signed_up.await?;
     site.of::<ActionCounters>().count(CountedAction::Signup);
-    if matches!(applicant, Applicant::Visitor(..)) {
+    if device.is_some() {
         site.of::<ActionCounters>().count_visit(None, now);
     }
     Ok(signed_up)
 }
 
 /// The id of the next account, from the counter.
-async fn draw_id(site: &Site) -> Result<UserId, Error> {
+async fn draw_id(site: &Site) -> Result<UserId> {
     let id = site.store.next_id(keys::USERS_COUNT).await?;
     UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
 }
@@ -533,7 +467,7 @@ pub struct Admittance<'a> {
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
-pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupFacts, Error> {
+pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupFacts> {
     let site = visit.site_too();
     let mut facts = SignupFacts::default();
     if let Some(token) = brought.token {

@@ -8,19 +8,17 @@
 pub mod round_trip;
 
 use crate::accounts::account::Owner;
-use crate::accounts::confirmation;
 use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant, SecondStep};
 use crate::accounts::roles::GivenRole;
-use crate::accounts::sealed;
 use crate::accounts::session_store::{self, Device, Session, VisitSession};
-use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{DEACTIVATED, OIDC_IDENTITY, User};
+use crate::accounts::{confirmation, sealed, sessions};
+use crate::values::text_forms::never_logged;
 use crate::values::{Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Site, fields, keys};
+use crate::{Applied, Error, Refusal, Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Debug, Formatter};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// A person as a provider knows them. Its texts are never logged.
@@ -40,11 +38,7 @@ pub struct ProviderLogin {
     pub role: Option<GivenRole>,
 }
 
-impl Debug for ProviderLogin {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ProviderLogin(***)")
-    }
-}
+never_logged!(ProviderLogin);
 
 impl ProviderLogin {
     /// The role of somebody who is in these groups: the highest.
@@ -74,7 +68,7 @@ impl ProviderLogin {
 
     /// The same as a text that only this site can make, which a browser keeps for ten minutes while its owner chooses a
     /// username or confirms something.
-    async fn seal(&self, site: &Site, now: Timestamp) -> Result<String, Error> {
+    async fn seal(&self, site: &Site, now: Timestamp) -> Result<String> {
         let json = serde_json::to_string(self).map_err(|error| Error::Internal(error.to_string()))?;
         sealed::seal((site, now), Purpose::OidcLogin, (&json, "")).await
     }
@@ -83,7 +77,7 @@ impl ProviderLogin {
     ///
     /// # Errors
     /// [`Refusal::LoginExpired`], or the store's.
-    pub async fn open(site: &Site, now: Timestamp, ticket: &str) -> Result<Self, Error> {
+    pub async fn open(site: &Site, now: Timestamp, ticket: &str) -> Result<Self> {
         let json = sealed::open((site, now), Purpose::OidcLogin, (ticket, "")).await?;
         Ok(serde_json::from_str(&json).map_err(|_| Refusal::LoginExpired)?)
     }
@@ -92,16 +86,14 @@ impl ProviderLogin {
 /// The outcome for somebody who comes back from a provider.
 #[derive(Debug)]
 pub enum SignedOn {
-    /// They are logged in to this account.
-    LoggedIn(Session),
-    /// The account has a second factor.
-    SecondStep(SecondStep),
+    /// An account is connected to the identity.
+    Known(LogIn),
     /// No account is connected to the identity: the ticket makes or connects one.
     Unknown(String),
 }
 
 /// The account that is connected to an identity. Rounds: 1, and 1 more if there is one.
-pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Option<UserId>, Error> {
+pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Option<UserId>> {
     let id = site.store.fetch(holder(identity)).await?;
     let Some(id) = id else { return Ok(None) };
     let field = site.store.fetch(read::field(keys::user(id), OIDC_IDENTITY)).await?;
@@ -113,10 +105,7 @@ pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Optio
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn of_banned(
-    (site, now): (&Site, Timestamp),
-    login: &ProviderLogin,
-) -> Result<(String, String), Error> {
+pub async fn of_banned((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<(String, String)> {
     let id = connected(site, &login.identity).await?.ok_or(Refusal::NoSuchUser)?;
     let name = site.store.fetch(read::field(keys::user(id), "username")).await?;
     Ok((name.ok_or(Refusal::NoSuchUser)?, login.seal(site, now).await?))
@@ -124,8 +113,7 @@ pub async fn of_banned(
 
 /// The account that an identity names.
 pub(crate) fn holder(identity: &ProviderIdentity) -> impl Fetch<Value = Option<UserId>> {
-    let key = keys::oidc_identity(identity);
-    read::string(key.clone()).map(move |id| fields::read_string(id.as_deref(), || key.clone()))
+    fields::string(keys::oidc_identity(identity))
 }
 
 /// Logs in somebody who has come back from the provider.
@@ -136,7 +124,7 @@ pub async fn log_in(
     (site, now): (&Site, Timestamp),
     login: &ProviderLogin,
     device: &Device,
-) -> Result<SignedOn, Error> {
+) -> Result<SignedOn> {
     let rules = &site.rules.oidc;
     login.demand_allowed(rules)?;
     let Some(id) = connected(site, &login.identity).await? else {
@@ -154,20 +142,14 @@ pub async fn log_in(
         let proof = Proof::Provider(login.identity.clone());
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    Ok(match entered.await? {
-        LogIn::Done(session) => SignedOn::LoggedIn(session),
-        LogIn::SecondStep(step) => SignedOn::SecondStep(step),
-    })
+    entered.await.map(SignedOn::Known)
 }
 
 /// The ticket of a login with which its owner connects an account.
 ///
 /// # Errors
 /// [`Refusal::DomainNotAllowed`]; [`Refusal::IdentityConnected`] if an account is connected to the identity; or the store's.
-pub async fn ticket_to_connect(
-    (site, now): (&Site, Timestamp),
-    login: &ProviderLogin,
-) -> Result<String, Error> {
+pub async fn ticket_to_connect((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<String> {
     login.demand_allowed(&site.rules.oidc)?;
     match connected(site, &login.identity).await? {
         Some(_) => Err(Refusal::IdentityConnected.into()),
@@ -179,7 +161,7 @@ pub async fn ticket_to_connect(
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`], [`Refusal::IdentityConnected`], [`Refusal::SessionEnded`], or the store's.
-pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: &str) -> Result<(), Error> {
+pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: &str) -> Result<()> {
     let login = ProviderLogin::open(site, now, ticket).await?;
     login.demand_allowed(&site.rules.oidc)?;
     let mut batch = Batch::new();
@@ -199,7 +181,7 @@ pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: 
 ///
 /// # Errors
 /// [`Refusal::LastWayToLogIn`], [`Refusal::SessionEnded`], or the store's.
-pub async fn disconnect(site: &Site, owner: Owner<'_>) -> Result<(), Error> {
+pub async fn disconnect(site: &Site, owner: Owner<'_>) -> Result<()> {
     if !owner.user.can_log_in_without_provider(site) {
         return Err(Refusal::LastWayToLogIn.into());
     }
@@ -249,30 +231,24 @@ pub async fn confirm(
     (site, now): (&Site, Timestamp),
     (user, session): (&User, &VisitSession),
     login: &ProviderLogin,
-) -> Result<(), Error> {
+) -> Result<()> {
     if user.identity.as_ref() != Some(&login.identity) {
         return Err(Refusal::OtherIdentity.into());
     }
     let mut batch = Batch::new();
     session_store::write_confirmed(&mut batch, now, session);
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Refusal::SessionEnded.into()),
-    }
+    site.apply(batch).await?.or(Refusal::SessionEnded)?;
+    Ok(())
 }
 
 /// Ends all sessions of the account of an identity, because its provider has asked for it with a token that is good once.
 /// An identity without an account has none. Returns whether the token was not used before.
-pub async fn end_sessions(
-    (site, now): (&Site, Timestamp),
-    identity: &ProviderIdentity,
-    token: &str,
-) -> Result<bool, Error> {
+pub async fn end_sessions(site: &Site, identity: &ProviderIdentity, token: &str) -> Result<bool> {
     let Some(id) = connected(site, identity).await? else {
         let mut batch = Batch::new();
         sealed::use_up(&mut batch, token);
         return Ok(matches!(site.apply(batch).await?, Applied::Yes(_)));
     };
-    let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
-    sessions::end_all_sessions(site, &replacement, |batch| vec![sealed::use_up(batch, token)]).await
+    let session = Session::new(id)?;
+    sessions::end_all_sessions(site, &session, None, |batch| vec![sealed::use_up(batch, token)]).await
 }

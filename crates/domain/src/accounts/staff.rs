@@ -1,21 +1,16 @@
 //! Messages about the site to its moderators and administrators.
 
 use crate::accounts::inbox::send_message;
-use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::users::{DEACTIVATED, Role, User, account_chunks};
 use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Fetch, read};
 
-/// Adds a message to the inboxes of all administrators. Returns those who are not told by the
+/// Adds a message to the inboxes of all who have a role or a higher one. Returns those who are not told by the
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
 /// not indexed, since they may be set by hand: all accounts are looked at, 500 in a round. So
 /// this is for what happens rarely.
-pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result<Vec<User>, Error> {
-    tell(site, now, Role::Administrator, text).await
-}
-
-/// Adds a message to the inboxes of all who have a role or a higher one. Returns as [`tell_administrators`].
-pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Vec<User>, Error> {
+pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Vec<User>> {
     let mut to_mail = Vec::new();
     for user in staff(site, role).await? {
         match send_message(site, now, user.id, text).await {
@@ -31,14 +26,11 @@ pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Ve
 }
 
 /// Those who have a role or a higher one; the first hundred.
-async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
+async fn staff(site: &Site, role: Role) -> Result<Vec<User>> {
     let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
-    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut ids = Vec::new();
-    let mut first = 1;
-    while first <= count && ids.len() < MAX_TOLD_ADMINISTRATORS {
-        let last = count.min(first + STAFF_CHUNK - 1);
-        let chunk = (first..=last).map(UserId);
+    for chunk in account_chunks(site, STAFF_CHUNK).await? {
+        let chunk = chunk.map(UserId);
         let users: Vec<_> =
             chunk.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
         for (id, [flags, deactivated]) in chunk.zip(site.store.fetch(users.or_absent()).await?) {
@@ -46,7 +38,9 @@ async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
                 ids.push(id);
             }
         }
-        first = last + 1;
+        if ids.len() >= MAX_TOLD_ADMINISTRATORS {
+            break;
+        }
     }
     ids.truncate(MAX_TOLD_ADMINISTRATORS);
     let users: Vec<_> = ids.into_iter().map(User::by_id).collect();

@@ -13,10 +13,11 @@ use crate::store_rules::{
     claims, form, is, refers, rules,
 };
 use crate::values::{REMOVED, RemovedBy, SessionHash, UserId, lookalikes};
-use tidings_keyspace::{Batch, Fetch, read};
+use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:
     "a user has its form" =>
+        USER: form(Form::OwnId, "");
         USER: claims(well_formed);
         USER: form(Form::MayHave(&["ctime", "karma", "replies", UNTRUSTED_KARMA, DEACTIVATED], is::<i64>), "a whole number");
         USER: refers(NameIn::Field(REMOVED), "a profile removed by the line", REMOVAL,
@@ -34,6 +35,7 @@ rules! { pub(crate) RULES:
         USER: refers(NameIn::Field(INVITED_BY), "an invitation by the user", USER,
             Person("restore the user from a backup, or delete the field"));
         USER: claims(invited);
+        INVITES_BY, INVITES_ROOTS: form(Form::Member(is::<UserId>), "ids of users");
         INVITES_BY: claims(invites);
         INVITES_BY: claims(root);
         INVITES_ROOTS: claims(invites_root);
@@ -44,6 +46,7 @@ rules! { pub(crate) RULES:
         INVITES_CODE: claims(invitation);
     "who gets a digest is in the list of those who get one" =>
         USER: claims(digests);
+        DIGEST_DAILY, DIGEST_WEEKLY: form(Form::MemberOrGone(is::<UserId>), "ids of users");
         DIGEST_DAILY, DIGEST_WEEKLY: claims(digest);
     "a mail that waits says to whom and about what it is" =>
         MAIL_OUTBOX: form(Form::MemberOrGone(is::<WaitingMail>), "mails");
@@ -62,7 +65,6 @@ const MAIL: Noun = Noun("mails", |_, mail| Some(At::Member(keys::MAIL_OUTBOX.to_
 
 fn well_formed(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
-    claims.own_id();
     if hash.get("username").is_none() && hash.get(DEACTIVATED).is_none() {
         claims.of("username").malformed("no field username", "a field username");
     }
@@ -93,7 +95,7 @@ fn names(subject: &Subject, claims: &mut Claims) {
                 (format!("the user {stored}"), Mend::Person(advice))
             }
         };
-        Some(Fault { key, found, expected: format!("the user {id}"), mend })
+        Some(Fault::new(key, found, format_args!("the user {id}"), mend))
     });
     let key = keys::username_folded(username);
     let mend = write(&key);
@@ -101,29 +103,25 @@ fn names(subject: &Subject, claims: &mut Claims) {
         // Names of other programs are folded later, some of them again.
         let up_to = up_to.and_then(|up_to| up_to.parse::<u64>().ok()).unwrap_or(0);
         let expected = format!("the user {id}, or one whose name looks the same");
-        let fault = Fault { key, found: "nothing".to_owned(), expected, mend };
+        let fault = Fault::new(key, "nothing", expected, mend);
         (stored.is_none() && id.0 <= up_to).then_some(fault)
     });
 }
 
 fn name(subject: &Subject, claims: &mut Claims) {
     let Some(id) = claims.text::<UserId>("the id of a user") else { return };
-    let (name, user) =
-        (subject.part().to_owned(), read::fields(keys::user(id), ["id", "username", DEACTIVATED]));
-    claims.expects(
-        format_args!("a user with the name {}", subject.part()),
-        user,
-        move |[stored, username, left]| {
-            if left.is_some() || username.as_ref().is_some_and(|username| username.to_lowercase() == name) {
-                return None;
-            }
-            let found = match stored {
-                None => format!("the user {id}, who does not exist"),
-                Some(_) => format!("the user {id} with the name {:?}", username.unwrap_or_default()),
-            };
-            Some((found, Mend::Person("restore the user from a backup, or delete the key to free the name")))
-        },
-    );
+    let name = subject.part().to_owned();
+    let user = read::fields(keys::user(id), ["id", "username", DEACTIVATED]);
+    claims.expects(format!("a user with the name {name}"), user, move |[stored, username, left]| {
+        if left.is_some() || username.as_ref().is_some_and(|username| username.to_lowercase() == name) {
+            return None;
+        }
+        let found = match stored {
+            None => format!("the user {id}, who does not exist"),
+            Some(_) => format!("the user {id} with the name {:?}", username.unwrap_or_default()),
+        };
+        Some((found, Mend::Person("restore the user from a backup, or delete the key to free the name")))
+    });
 }
 
 fn folded(subject: &Subject, claims: &mut Claims) {
@@ -147,11 +145,8 @@ fn session(subject: &Subject, claims: &mut Claims) {
     if SessionHash::parse(subject.part()).is_none() {
         return claims.malformed("no hash of a token", "a hash of 64 hexadecimal digits");
     }
-    claims.of("user_id").listed(
-        keys::user_sessions(id),
-        subject.part(),
-        subject.value("since").unwrap_or(0.0),
-    );
+    let since = subject.value("since").unwrap_or(0.0);
+    claims.of("user_id").listed(keys::user_sessions(id), subject.part(), since);
 }
 
 fn invited(subject: &Subject, claims: &mut Claims) {
@@ -161,8 +156,7 @@ fn invited(subject: &Subject, claims: &mut Claims) {
 }
 
 fn invites(subject: &Subject, claims: &mut Claims) {
-    let Some(by) = subject.id::<UserId>() else { return };
-    let Some(id) = claims.member::<UserId>("ids of users") else { return };
+    let (Some(by), Some(id)) = (subject.id::<UserId>(), subject.member_id::<UserId>()) else { return };
     let key = keys::user(id);
     claims.belongs("people whom the user invited", read::field(&key, INVITED_BY), move |stored, batch| {
         batch.field_unchanged(key, INVITED_BY, stored.as_deref());
@@ -188,8 +182,8 @@ fn root(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-fn invites_root(_: &Subject, claims: &mut Claims) {
-    let Some(id) = claims.member::<UserId>("ids of users") else { return };
+fn invites_root(subject: &Subject, claims: &mut Claims) {
+    let Some(id) = subject.member_id::<UserId>() else { return };
     let list = keys::invites_by(id);
     let reads = (read::field(keys::user(id), INVITED_BY), read::sorted_count(&list));
     claims.belongs("people who invited somebody and were not invited", reads, move |(by, invited), batch| {
@@ -202,11 +196,8 @@ fn invites_root(_: &Subject, claims: &mut Claims) {
 
 fn invitation(subject: &Subject, claims: &mut Claims) {
     if let Some(id) = subject.value("user_id") {
-        claims.of("user_id").listed(
-            keys::invites_open(id),
-            subject.part(),
-            subject.value("time").unwrap_or(0.0),
-        );
+        let time = subject.value("time").unwrap_or(0.0);
+        claims.of("user_id").listed(keys::invites_open(id), subject.part(), time);
     }
 }
 
@@ -222,15 +213,12 @@ fn digests(subject: &Subject, claims: &mut Claims) {
 }
 
 fn digest(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
+    let Some(id) = subject.member_id::<UserId>() else { return };
     let Some((_, wanted)) = DIGEST_LISTS.into_iter().find(|(list, _)| *list == subject.key) else { return };
-    let (found, key) = (format!("the member {member}"), member.parse().ok().map(keys::user));
-    let chosen = Fetch::map(key.clone().map(|key| read::field(key, "digest")), Option::flatten);
-    claims.belongs(format_args!("users with the digest {wanted}"), chosen, move |chosen, batch| {
-        if let Some(key) = key {
-            batch.field_unchanged(key, "digest", chosen.as_deref());
-        }
-        (chosen.as_deref() != Some(wanted)).then_some(found)
+    let (key, expected) = (keys::user(id), format!("users with the digest {wanted}"));
+    claims.belongs(expected, read::field(&key, "digest"), move |chosen, batch| {
+        batch.field_unchanged(key, "digest", chosen.as_deref());
+        (chosen.as_deref() != Some(wanted)).then(|| format!("the member {id}"))
     });
 }
 

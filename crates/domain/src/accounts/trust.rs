@@ -10,7 +10,7 @@
 
 use crate::accounts::users::{ESTABLISHED, Role, User};
 use crate::values::{Lacking, MAX_LINKS_OF_NEW, Timestamp, TrustRules};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 
@@ -34,7 +34,7 @@ pub(crate) fn is_trusted(site: &Site, now: Timestamp, user: &User) -> bool {
 
 /// The conditions of trust that an acting account does not meet. Notes the first time that it meets
 /// all of them. Rounds: none, and a commit that one time.
-pub(crate) async fn of_acting(site: &Site, now: Timestamp, user: &User) -> Result<Option<Lacking>, Error> {
+pub(crate) async fn of_acting(site: &Site, now: Timestamp, user: &User) -> Result<Option<Lacking>> {
     let lacking = lacking(&site.rules.trust, now, user);
     // Age never falls.
     let can_fall = site.rules.trust.karma > 0 && user.role() == Role::Member;

@@ -5,7 +5,7 @@
 use crate::accounts::outbox::{MailKind, write_digest_choice};
 use crate::values::secrets::same_secret;
 use crate::values::{Digest, Timestamp, UserId};
-use crate::{Applied, Error, Site, keys};
+use crate::{Result, Site, keys};
 use sha2::{Digest as _, Sha256};
 use tidings_keyspace::{Batch, read};
 
@@ -32,14 +32,11 @@ pub struct Subscriber {
 }
 
 /// The subscriber whom a token of a mail names. Rounds: 1, none for a text that cannot be a token.
-pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, Error> {
+pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>> {
     let mut parts = token.splitn(3, '-');
-    let name = parts.next().unwrap_or_default();
-    let kind = [MailKind::Replies, MailKind::Digest].into_iter().find(|kind| kind.name() == name);
+    let kind = parts.next().and_then(|kind| kind.parse::<MailKind>().ok());
     let user = parts.next().and_then(|user| user.parse::<UserId>().ok());
-    let (Some(kind), Some(user)) = (kind, user) else {
-        return Ok(None);
-    };
+    let (Some(kind), Some(user)) = (kind, user) else { return Ok(None) };
     let secret = site.store.fetch(read::field(keys::user(user), MAIL_SECRET)).await?.unwrap_or_default();
     // An empty secret matches nothing.
     let is_theirs = !secret.is_empty() && same_secret(&token_for(kind, user, &secret), token);
@@ -47,7 +44,7 @@ pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, 
 }
 
 /// Switches a kind of mails off. Rounds: 1.
-pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -> Result<(), Error> {
+pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -> Result<()> {
     let key = keys::user(subscriber.user);
     let mut batch = Batch::new();
     // Fails if the account has been deactivated meanwhile; then there are no mails either.
@@ -59,9 +56,8 @@ pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -
             write_digest_choice(&mut batch, subscriber.user, Digest::Off, now);
         }
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) | Applied::No(_) => Ok(()),
-    }
+    site.apply(batch).await?;
+    Ok(())
 }
 
 #[cfg(test)]

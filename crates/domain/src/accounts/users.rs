@@ -5,12 +5,14 @@ use crate::accounts::reading_key::READING_KEY;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::fields::{self, StoredFields};
-use crate::keys;
 use crate::repeats::NamedRequest;
+use crate::values::text_forms::never_logged;
 use crate::values::{
     PostKind, PostState, Preferences, ProviderIdentity, Purpose, REMOVED, Restrictions, Rules, SessionHash,
     SessionToken, SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, secrets, size,
 };
+use crate::{Decision, Refusal, Result, Site, keys};
+use std::ops::RangeInclusive;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user that says when the account was deactivated, in Unix seconds.
@@ -63,6 +65,21 @@ pub(crate) const OIDC_IDENTITY: &str = "oidc_identity";
 /// The field of a user with the role that the groups at the provider have given: `administrator` or `moderator`; absent
 /// without one.
 pub(crate) const OIDC_ROLE: &str = "oidc_role";
+
+/// The numbers of all accounts, at most so many at a time. Rounds: 1.
+pub(crate) async fn account_chunks(
+    site: &Site,
+    size: u64,
+) -> Result<impl Iterator<Item = RangeInclusive<u64>> + use<>> {
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
+    let firsts = (1..=count).step_by(usize::try_from(size).unwrap_or(usize::MAX));
+    Ok(firsts.map(move |first| first..=count.min(first + size - 1)))
+}
+
+/// The number of the account with this hash.
+pub(crate) fn id_of(user: &Hash) -> Option<UserId> {
+    fields::read(user.get("id"), || "a user".to_owned(), "id")
+}
 
 /// A user, without password and session token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +191,7 @@ pub struct Flags {
     /// `n`: links open in new windows.
     pub new_windows: bool,
     /// The role that was given. Whether it counts is for [`Role::counting`] to say.
-    given_role: Role,
+    pub(crate) given_role: Role,
 }
 
 /// The letter of administrators.
@@ -206,11 +223,6 @@ impl Flags {
             new_windows: text.contains('n'),
             given_role: given.map_or(Role::Member, |(_, role)| role),
         }
-    }
-
-    /// The role that was given, whether it counts or not.
-    pub(crate) const fn given_role(self) -> Role {
-        self.given_role
     }
 }
 
@@ -267,11 +279,7 @@ impl ApiSecret {
     }
 }
 
-impl std::fmt::Debug for ApiSecret {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("***")
-    }
-}
+never_logged!(ApiSecret);
 
 impl User {
     /// The role that counts, for somebody who acts: that of a member until [`User::acting`] has
@@ -288,7 +296,7 @@ impl User {
     /// The role that somebody was given, whether it counts or not: what others see of them, and
     /// whom it protects from moderators of a lower one.
     pub const fn given_role(&self) -> Role {
-        self.flags.given_role()
+        self.flags.given_role
     }
 
     /// The same user with the role that counts at a time.
@@ -356,12 +364,14 @@ impl User {
     /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
     /// deactivation.
     pub fn from_hash(hash: &Hash) -> Option<Self> {
-        let id = fields::read(hash.get("id"), || "a user".to_owned(), "id")?;
+        if hash.get(DEACTIVATED).is_some() { None } else { Self::or_applicant(hash) }
+    }
+
+    /// The same, also of an account whose application waits.
+    pub(crate) fn or_applicant(hash: &Hash) -> Option<Self> {
+        let id = id_of(hash)?;
         let fields = StoredFields::new(hash, || keys::user(id));
         let text = |field: &str| fields.text(field).unwrap_or_default().to_owned();
-        if fields.text(DEACTIVATED).is_some() {
-            return None;
-        }
         Some(Self {
             id,
             username: fields.text("username")?.to_owned(),
@@ -417,6 +427,21 @@ impl User {
             None => batch.delete_field(key, WITHHELD),
         }
     }
+}
+
+/// Sets a field of an account with the secret of an address; empty without one. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
+pub(crate) async fn set_secret(site: &Site, id: UserId, (field, secret): (&str, &str)) -> Result<()> {
+    let key = keys::user(id);
+    site.act(&key, || async {
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(&key, DEACTIVATED);
+        batch.set_field(&key, field, secret);
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
 }
 
 /// The texts about a person that are removed, and the fields of the user that keep them meanwhile. The field [`REMOVED`]

@@ -22,7 +22,7 @@ use crate::identity::{Identities, Identity, LastRead, store_tag_origin};
 use crate::repeats::NamedRequest;
 use crate::review::{self, WaitingRows};
 use crate::values::{SessionToken, TOKEN_DIGITS, TagOrigin, Timestamp, UserId};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Answers, Boxed, Fetch, Query, Tracked, read};
@@ -83,19 +83,15 @@ impl Visit {
     /// A visit with the session token of the request, if there is one. Text that cannot
     /// be a token counts as none.
     pub fn new(site: Arc<Site>, now: Timestamp, token: Option<&str>) -> Self {
-        let stage = token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token);
-        let current = !site.store.is_shared();
-        let prolonged = Arc::default();
-        let (session, identity) = (None, None);
         let mut visit = Self {
+            current: !site.store.is_shared(),
             site,
             now,
-            stage,
+            stage: token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token),
             key: None,
-            session,
-            identity,
-            prolonged,
-            current,
+            session: None,
+            identity: None,
+            prolonged: Arc::default(),
             shows_hidden: false,
             wants_reader: false,
             reader: None,
@@ -110,7 +106,7 @@ impl Visit {
     /// A visit of a program that reads for a member.
     pub fn by_key(site: Arc<Site>, now: Timestamp, key: ReadingKey) -> Self {
         let mut visit = Self::new(site, now, None);
-        (visit.stage, visit.key) = (Stage::Known(key.owner()), Some(key));
+        (visit.stage, visit.key) = (Stage::Known(key.owner), Some(key));
         visit.recall();
         visit
     }
@@ -144,7 +140,7 @@ impl Visit {
     pub async fn note_seen<I: IntoIterator<Item = OnPage>>(
         &mut self,
         seen: impl FnOnce(&User) -> I,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if !self.opens_page {
             return Ok(());
         }
@@ -184,7 +180,7 @@ impl Visit {
 
     /// The viewer's choices of what to see; `None` for a visitor. Rounds: at most 2; none if a
     /// round of the page has read them, or if they are cached and the store allows that.
-    pub async fn reader(&mut self) -> Result<Option<Shared<Reader>>, Error> {
+    pub async fn reader(&mut self) -> Result<Option<Shared<Reader>>> {
         self.want_reader();
         self.identify().await?;
         self.recall_reader();
@@ -321,14 +317,14 @@ impl Visit {
 
     /// Fetches things that are read together: one round of the page's reads, with the session's next read, and with
     /// the identity of the site if that is not cached.
-    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value> {
         let mut query = Query::new();
         let asked = what.ask(&mut query);
         Ok(F::take(asked, &mut self.run(query).await?))
     }
 
     /// The same, unless there is nothing to read: then the session's read waits for the next round.
-    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value> {
         let mut query = Query::new();
         let asked = what.ask(&mut query);
         let mut answers = if query.is_empty() { Answers::default() } else { self.run(query).await? };
@@ -336,11 +332,11 @@ impl Visit {
     }
 
     /// Runs the session's next read alone.
-    async fn advance(&mut self) -> Result<(), Error> {
+    async fn advance(&mut self) -> Result<()> {
         self.fetch(read::known(())).await
     }
 
-    async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
+    async fn run(&mut self, mut query: Query) -> Result<Answers> {
         if query.is_empty() && self.may_recall() {
             self.become_current().await?;
             if !matches!(self.stage, Stage::Token(_)) {
@@ -377,7 +373,7 @@ impl Visit {
 
     /// Learns what other servers have written, so that the caches can be used. Rounds: 1 on a
     /// shared store, if the visit has made none.
-    async fn become_current(&mut self) -> Result<(), Error> {
+    async fn become_current(&mut self) -> Result<()> {
         if !self.current {
             self.site.store.learn_writes().await?;
             self.note_current();
@@ -431,7 +427,7 @@ impl Visit {
         }
     }
 
-    async fn run_with_session(&mut self, mut query: Query) -> Result<Answers, Error> {
+    async fn run_with_session(&mut self, mut query: Query) -> Result<Answers> {
         let (store, caches) = (&self.site.store, &self.site.caches);
         Ok(match &self.stage {
             Stage::Token(token) => {
@@ -518,7 +514,7 @@ impl Visit {
 
     /// The viewer, with reads only: no karma, no note of the visit. Rounds: at most 2; none if rounds of the page have
     /// found out.
-    pub async fn recognise(&mut self) -> Result<Option<&User>, Error> {
+    pub async fn recognise(&mut self) -> Result<Option<&User>> {
         while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
             self.advance().await?;
         }
@@ -542,14 +538,14 @@ impl Visit {
     ///
     /// # Errors
     /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
-    pub(crate) async fn demand_moderator(&mut self) -> Result<(), Error> {
+    pub(crate) async fn demand_moderator(&mut self) -> Result<()> {
         let viewer = self.recognise().await?.ok_or(Refusal::ModeratorsOnly)?;
         Ok(viewer.require_moderator()?)
     }
 
     /// Identifies the viewer with a read of its own, if no round of the page has done so.
     /// Rounds: at most 1.
-    pub async fn identify(&mut self) -> Result<Option<UserId>, Error> {
+    pub async fn identify(&mut self) -> Result<Option<UserId>> {
         if matches!(self.stage, Stage::Token(_)) {
             self.advance().await?;
         }
@@ -559,7 +555,7 @@ impl Visit {
     /// The viewer. Runs what is left of the session's own reads, gives the viewer the
     /// karma for visiting if it is due, and notes the visit. Rounds: at most 2, and 3
     /// commits, each of them once in a while.
-    pub async fn viewer(&mut self) -> Result<Option<&User>, Error> {
+    pub async fn viewer(&mut self) -> Result<Option<&User>> {
         self.recognise().await?;
         self.prolong_session().await;
         match &mut self.stage {
@@ -576,9 +572,7 @@ impl Visit {
             _ => Ok(None),
         }
     }
-}
 
-impl Visit {
     /// Prolongs the session of a viewer, if that is due.
     async fn prolong_session(&mut self) {
         let (Stage::Viewer(_), Some(session)) = (&self.stage, &self.session) else { return };

@@ -3,7 +3,7 @@
 //! Each change has a line in the moderation log, with the number of the hook and without its address, which is a
 //! secret.
 
-use super::{LogSiteChange, demand_administrator};
+use super::LogSiteChange;
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::audit::AUDIT;
@@ -12,8 +12,8 @@ use crate::values::{
     Action, HOOK_RESULTS, Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOKS,
     SitePart, Timestamp,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
-use tidings_keyspace::{Batch, Hash, Order, read};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
+use tidings_keyspace::{Batch, Order, read};
 use tidings_language::{Phrase, p};
 
 /// A change of the hooks.
@@ -41,23 +41,13 @@ pub enum HookChange {
 }
 
 impl HookChange {
-    /// The change in a word; `None` for a test, which changes nothing.
-    const fn in_words(&self) -> Option<&'static str> {
-        match self {
-            Self::Add(_) => Some("added"),
-            Self::Change { .. } => Some("changed"),
-            Self::Remove(_) => Some("removed"),
-            Self::Test(_) => None,
-        }
-    }
-
-    /// The change of a hook for the moderation log.
-    fn told(&self, hook: HookId) -> Option<Phrase<'static>> {
+    /// The change of a hook in a word, and for the moderation log; `None` for a test, which changes nothing.
+    fn told(&self, hook: HookId) -> Option<(&'static str, Phrase<'static>)> {
         let id = hook.to_string();
         match self {
-            Self::Add(_) => Some(p!("added webhook {id}", id)),
-            Self::Change { .. } => Some(p!("changed webhook {id}", id)),
-            Self::Remove(_) => Some(p!("removed webhook {id}", id)),
+            Self::Add(_) => Some(("added", p!("added webhook {id}", id))),
+            Self::Change { .. } => Some(("changed", p!("changed webhook {id}", id))),
+            Self::Remove(_) => Some(("removed", p!("removed webhook {id}", id))),
             Self::Test(_) => None,
         }
     }
@@ -92,12 +82,11 @@ pub async fn change(
     now: Timestamp,
     administrator: Actor<'_>,
     (change, log): (&HookChange, LogSiteChange),
-) -> Result<HookId, Error> {
-    demand_administrator(administrator.user)?;
+) -> Result<HookId> {
+    administrator.require_admin()?;
     let changed = site.act(keys::HOOKS, || async {
-        let (Hash(stored), count) =
-            site.store.fetch((read::hash(keys::HOOKS), read::string(keys::HOOKS_COUNT))).await?;
-        let stored = Hash(stored);
+        let reads = (read::hash(keys::HOOKS), read::string(keys::HOOKS_COUNT));
+        let (stored, count) = site.store.fetch(reads).await?;
         let mut batch = Batch::new();
         let present = |id: HookId| stored.get(&id.to_string()).ok_or(Refusal::NoSuchHook);
         let id = match change {
@@ -109,10 +98,7 @@ pub async fn change(
                 let last: u64 =
                     fields::read_string(count.as_deref(), || keys::HOOKS_COUNT.to_owned()).unwrap_or(0);
                 let id = HookId(last + 1);
-                match &count {
-                    Some(count) => batch.string_equals(keys::HOOKS_COUNT, count),
-                    None => batch.key_absent(keys::HOOKS_COUNT),
-                };
+                batch.string_unchanged(keys::HOOKS_COUNT, count.as_ref());
                 batch.set(keys::HOOKS_COUNT, id.to_string());
                 batch.field_absent(keys::HOOKS, id.to_string());
                 batch.set_field(keys::HOOKS, id.to_string(), hook.to_json());
@@ -147,7 +133,7 @@ pub async fn change(
                 *id
             }
         };
-        if let Some(told) = change.told(id) {
+        if let Some((_, told)) = change.told(id) {
             let line = (Action::SetHooks, SitePart::Hooks, told.to_string());
             log(site, &mut batch, (now, administrator.id), line).await?;
         }
@@ -155,7 +141,7 @@ pub async fn change(
     });
     let hook = changed.await?;
     let by = &administrator.username;
-    if let Some(done) = change.in_words() {
+    if let Some((done, _)) = change.told(hook) {
         tracing::info!(target: AUDIT, by, %hook, "a webhook was {done}");
     }
     Ok(hook)
@@ -165,8 +151,8 @@ pub async fn change(
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>, Error> {
-    demand_administrator(viewer)?;
+pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>> {
+    viewer.require_admin()?;
     let hooks = of_hash(&site.store.fetch(read::hash(keys::HOOKS)).await?);
     if hooks.is_empty() {
         return Ok(Vec::new());

@@ -4,7 +4,7 @@ use crate::accounts::visit::Visit;
 use crate::hooks::of_hash;
 use crate::jobs::JobStatus;
 use crate::queue::{Lane, LaneFigures};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use tidings_keyspace::{Expiry, Store, read};
 
 /// Work that waits for somebody, or that is held up.
@@ -17,7 +17,7 @@ pub struct Backlog {
 }
 
 /// Reads what waits. Rounds: 1.
-pub async fn waiting(visit: &mut Visit) -> Result<Backlog, Error> {
+pub async fn waiting(visit: &mut Visit) -> Result<Backlog> {
     let paused = read::expiry(keys::SIGNUP_PAUSED);
     let (reviews, paused) = visit.fetch((read::sorted_count(keys::REVIEW_QUEUE), paused)).await?;
     let signup_burst_seconds = match paused {
@@ -45,7 +45,7 @@ impl Queues {
     ///
     /// # Errors
     /// The store's.
-    pub async fn read(site: &Site, store: &Store) -> Result<Self, Error> {
+    pub async fn read(site: &Site, store: &Store) -> Result<Self> {
         let others = (read::field_count(keys::HUB_FEEDS), read::hash(keys::HOOKS));
         let (jobs, mails, (feeds, hooks)) =
             store.fetch((JobStatus::read(site), Lane::MAILS.waiting(), others)).await?;

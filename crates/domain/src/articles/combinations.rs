@@ -17,7 +17,7 @@ use super::topic_lists::{self, TopicList};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{FOLLOWED_ARTICLES, MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES, NewsId, Topic, TopicChoice};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Tracked, Within, read};
 
@@ -38,7 +38,7 @@ pub(super) async fn list(
     visit: &mut Visit,
     topics: &TopicChoice,
     order: ArticleOrder,
-) -> Result<Shared<Vec<NewsId>>, Error> {
+) -> Result<Shared<Vec<NewsId>>> {
     let (site, now) = (visit.site_too(), visit.now());
     let key = (order, topics.to_string());
     match visit.look_up(site.caches.of::<CombinedLists>(), &key).await? {
@@ -54,11 +54,7 @@ pub(super) async fn list(
 /// The list of any of some topics that exist, however many they are: the first
 /// [`FOLLOWED_ARTICLES`] of all of them together are read, and at most [`MAX_UNITED_ARTICLES`]
 /// of each. It is not cached. Rounds: those of [`topic_lists::read`].
-pub(super) async fn of_any(
-    visit: &mut Visit,
-    topics: &[Topic],
-    order: ArticleOrder,
-) -> Result<Vec<NewsId>, Error> {
+pub(super) async fn of_any(visit: &mut Visit, topics: &[Topic], order: ArticleOrder) -> Result<Vec<NewsId>> {
     let share = FOLLOWED_ARTICLES / u64::try_from(topics.len()).unwrap_or(u64::MAX).max(1);
     let read = share.min(MAX_UNITED_ARTICLES);
     let lists = topic_lists::read(visit, topics, order, (0, read)).await?;
@@ -70,7 +66,7 @@ pub(super) async fn of_any(
     Ok(ids(merged.into_iter()))
 }
 
-async fn make(visit: &mut Visit, choice: &TopicChoice, order: ArticleOrder) -> Result<Vec<NewsId>, Error> {
+async fn make(visit: &mut Visit, choice: &TopicChoice, order: ArticleOrder) -> Result<Vec<NewsId>> {
     let topics = choice.topics();
     Ok(match choice.within() {
         Within::Any => {
@@ -113,7 +109,7 @@ fn united(lists: &[TopicList]) -> Vec<&str> {
 
 /// The candidates of the smallest topic that are in all others, in their order. Rounds: 1,
 /// or none if the lists of the others were read to their ends.
-async fn common(visit: &mut Visit, topics: &[Topic], lists: &[TopicList]) -> Result<Vec<NewsId>, Error> {
+async fn common(visit: &mut Visit, topics: &[Topic], lists: &[TopicList]) -> Result<Vec<NewsId>> {
     let Some((smallest, candidates)) = lists.iter().enumerate().min_by_key(|(_, list)| list.total) else {
         return Ok(Vec::new());
     };

@@ -14,7 +14,7 @@ use crate::news::lines::{self, ListedItem, NewsLine};
 use crate::news::{hidden, listing};
 use crate::values::text_forms::read_text;
 use crate::values::{MAX_PAGE_NUMBER, NewsId, Topic, TopicChoice};
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// The order of a list of articles.
@@ -112,7 +112,7 @@ pub struct ArticlePage {
 }
 
 /// A page of all articles. Rounds: 3, and 1 if stories wait for a moderator.
-pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> Result<ArticlePage, Error> {
+pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> Result<ArticlePage> {
     let (range, total, waiting) = visit
         .fetch((
             read::sorted_range(order.all(), Order::Descending, part.start, part.count),
@@ -141,7 +141,7 @@ pub async fn of_topics(
     topics: &TopicChoice,
     order: ArticleOrder,
     part: ArticlePart,
-) -> Result<ArticlePage, Error> {
+) -> Result<ArticlePage> {
     let (ids, total) = if topics.single().is_some() {
         let lists = topic_lists::read(visit, topics.topics(), order, (part.start, part.count)).await?;
         let names = lists.iter().flat_map(|list| &list.entries);
@@ -164,10 +164,8 @@ pub async fn of_followed(
     visit: &mut Visit,
     order: ArticleOrder,
     part: ArticlePart,
-) -> Result<Option<ArticlePage>, Error> {
-    let Some(reader) = visit.reader().await? else {
-        return Ok(None);
-    };
+) -> Result<Option<ArticlePage>> {
+    let Some(reader) = visit.reader().await? else { return Ok(None) };
     // A followed topic may have been merged into another.
     let topics = topics::existing(visit, &reader.followed).await?;
     if topics.is_empty() {
@@ -215,7 +213,7 @@ async fn read_lines<F: Fetch>(
     visit: &mut Visit,
     ids: Vec<NewsId>,
     also: F,
-) -> Result<(Vec<ArticleLine>, F::Value), Error> {
+) -> Result<(Vec<ArticleLine>, F::Value)> {
     let scores = read::scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
     let article = |id: &NewsId| {
         let id = *id;
@@ -227,9 +225,7 @@ async fn read_lines<F: Fetch>(
     let found = found.into_iter().map(Result::ok);
     let (mut lines, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
     for (((id, item), article), score) in ids.into_iter().zip(found).zip(articles).zip(scores) {
-        let Some(article) = article else {
-            continue;
-        };
+        let Some(article) = article else { continue };
         if item.as_ref().is_some_and(|item| !item.news().state().is_listed()) {
             continue;
         }

@@ -7,7 +7,7 @@
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
 use crate::news::item::News;
 use crate::values::{NewsId, Timestamp, Topic};
-use crate::{Applied, Decision, Error, Site, keys};
+use crate::{Applied, Decision, Result, Site, keys};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -44,7 +44,7 @@ pub(super) struct ItemWithArticle {
 }
 
 /// Reads items that are listed, and their articles. Rounds: 2.
-async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<ItemWithArticle>, Error> {
+async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<ItemWithArticle>> {
     let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::news(*id))).collect();
     let hashes = site.store.fetch(hashes).await?;
     let listed = hashes.into_iter().filter_map(|hash| {
@@ -189,15 +189,9 @@ impl ItemWithArticle {
             (&news_key, "topics", self.news.stored_topics.as_ref()),
         ];
         for (key, field, value) in demanded {
-            match value {
-                Some(value) => batch.field_equals(key, field, value),
-                None => batch.field_absent(key, field),
-            };
+            batch.field_unchanged(key, field, value);
         }
-        match self.hash.get("votes") {
-            Some(votes) => batch.field_equals(&name, "votes", votes),
-            None => batch.field_absent(&name, "votes"),
-        };
+        batch.field_unchanged(&name, "votes", self.hash.get("votes"));
         batch.delete(&name);
         batch.set_fields(&name, expected.fields());
         batch.sorted_add(keys::ARTICLES_BY_TIME, &name, expected.time.as_score());
@@ -230,7 +224,7 @@ impl ItemWithArticle {
 }
 
 /// Makes an article what it should be. Returns whether it now is.
-async fn repair_article(site: &Site, now: Timestamp, state: ItemWithArticle) -> Result<bool, Error> {
+async fn repair_article(site: &Site, now: Timestamp, state: ItemWithArticle) -> Result<bool> {
     let id = state.news.id;
     if let Applied::Yes(_) = site.apply(state.repair_batch(&site.address)).await? {
         return Ok(true);
@@ -246,7 +240,7 @@ async fn repair_article(site: &Site, now: Timestamp, state: ItemWithArticle) -> 
 }
 
 /// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
-pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
+pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<()> {
     // Where the votes on a story are lost, nobody knows how many the article has.
     let is_mendable = |state: &ItemWithArticle| state.has_voters && state.differs(&site.address);
     let states = read_states(site, now, ids).await?.into_iter().filter(is_mendable);

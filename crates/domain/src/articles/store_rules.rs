@@ -97,8 +97,8 @@ fn listed(subject: &Subject, claims: &mut Claims) {
 /// Claims that a topic is listed with the number of members of its group.
 fn number_of_articles(claims: &mut Claims, name: &str) {
     let Ok(topic) = Topic::parse("topic", name) else {
-        let (found, expected) = (format!("the member {name:?}"), "names of topics".to_owned());
-        return claims.fault(Fault { key: keys::TOPICS.to_owned(), found, expected, mend: Mend::BY_HAND });
+        let found = format!("the member {name:?}");
+        return claims.fault(Fault::new(keys::TOPICS, found, "names of topics", Mend::BY_HAND));
     };
     let reads = (read::member_count(keys::group(&topic)), read::score(keys::TOPICS, topic.as_str()));
     claims.add(reads, move |(count, stored)| score_fault(keys::TOPICS, topic.as_str(), stored, count as f64));

@@ -45,9 +45,7 @@ impl StoredStory {
     pub(crate) fn change(&self, batch: &mut Batch, site: &Site, now: Timestamp, mut after: News) {
         if !self.state().is_listed() && after.state().is_listed() {
             // Moderators can take votes out while it is away.
-            for (field, count) in ["up", "down"].into_iter().zip(&self.stored_votes) {
-                batch.field_unchanged(keys::news(self.id), field, count.as_deref());
-            }
+            self.check_votes(batch);
             after.rank_anew(now, &site.rules.ranking);
         }
         records::change(batch, &self.news, &after);

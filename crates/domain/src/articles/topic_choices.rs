@@ -6,7 +6,7 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::values::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS, Moment, RatedAction, Topic};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user stands to a topic.
@@ -50,25 +50,17 @@ impl Stance {
 /// [`Refusal::NoSuchTopic`], [`Refusal::TooManyFollowedTopics`],
 /// [`Refusal::TooManyMutedTopics`], [`Refusal::SessionEnded`],
 /// [`Refusal::TooManyRequests`], or the store's.
-pub async fn choose(
-    site: &Site,
-    now: Moment,
-    user: Actor<'_>,
-    stance: Stance,
-    topic: &Topic,
-) -> Result<(), Error> {
+pub async fn choose(site: &Site, now: Moment, user: Actor<'_>, stance: Stance, topic: &Topic) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let key = stance.key(&user);
     let (most, too_many) = stance.most();
     site.act(&key, || async {
-        let (known, chosen, count) = site
-            .store
-            .fetch((
-                read::score(keys::TOPICS, topic.as_str()),
-                read::score(&key, topic.as_str()),
-                read::sorted_count(&key),
-            ))
-            .await?;
+        let reads = (
+            read::score(keys::TOPICS, topic.as_str()),
+            read::score(&key, topic.as_str()),
+            read::sorted_count(&key),
+        );
+        let (known, chosen, count) = site.store.fetch(reads).await?;
         if known.is_none() {
             return Err(Refusal::NoSuchTopic(topic.to_string()).into());
         }
@@ -92,24 +84,14 @@ pub async fn choose(
 ///
 /// # Errors
 /// [`Refusal::NoSuchTopic`], [`Refusal::TooManyRequests`], or the store's.
-pub async fn leave(
-    site: &Site,
-    now: Moment,
-    user: Actor<'_>,
-    stance: Stance,
-    topic: &Topic,
-) -> Result<(), Error> {
+pub async fn leave(site: &Site, now: Moment, user: Actor<'_>, stance: Stance, topic: &Topic) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let key = stance.key(&user);
-    let (known, chosen) = site
-        .store
-        .fetch((read::score(keys::TOPICS, topic.as_str()), read::score(&key, topic.as_str())))
-        .await?;
+    let reads = (read::score(keys::TOPICS, topic.as_str()), read::score(&key, topic.as_str()));
+    let (known, chosen) = site.store.fetch(reads).await?;
     let is_known = known.is_some();
     if chosen.is_some() {
-        let mut batch = Batch::new();
-        batch.sorted_remove(key, topic.as_str());
-        user.commit(site, batch).await?;
+        user.commit(site, Batch::of(|batch| batch.sorted_remove(key, topic.as_str()))).await?;
     } else if !is_known {
         return Err(Refusal::NoSuchTopic(topic.to_string()).into());
     }

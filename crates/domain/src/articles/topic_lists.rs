@@ -8,7 +8,7 @@ use super::lists::ArticleOrder;
 use crate::accounts::visit::Visit;
 use crate::process_state::process_state;
 use crate::values::{TOPIC_LIST_SECONDS, Topic};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Selection, Within, read};
 use tokio::sync::Mutex;
@@ -34,7 +34,7 @@ pub(super) async fn read(
     topics: &[Topic],
     order: ArticleOrder,
     part: ListPart,
-) -> Result<Vec<TopicList>, Error> {
+) -> Result<Vec<TopicList>> {
     let lists = read_stored(visit, topics, order, part).await?;
     let missing: Vec<&Topic> =
         topics.iter().zip(&lists).filter(|(_, list)| list.is_none()).map(|(topic, _)| topic).collect();
@@ -55,7 +55,7 @@ async fn read_stored(
     topics: &[Topic],
     order: ArticleOrder,
     (start, count): ListPart,
-) -> Result<Vec<Option<TopicList>>, Error> {
+) -> Result<Vec<Option<TopicList>>> {
     let known = read::scores(keys::TOPICS, topics.iter().map(Topic::as_str));
     let list = |topic: &Topic| {
         let key = order.of(topic);
@@ -84,7 +84,7 @@ process_state!(Building);
 
 /// Builds the lists of some topics, one at a time, so that other actions come in between.
 /// Rounds: one for each list, and 1 if this had to wait for other readers.
-async fn build_all(site: &Site, mut missing: Vec<&Topic>, order: ArticleOrder) -> Result<(), Error> {
+async fn build_all(site: &Site, mut missing: Vec<&Topic>, order: ArticleOrder) -> Result<()> {
     let _turn = match site.of::<Building>().0.try_lock() {
         Ok(turn) => turn,
         Err(_) => {
@@ -102,7 +102,7 @@ async fn build_all(site: &Site, mut missing: Vec<&Topic>, order: ArticleOrder) -
 }
 
 /// Builds the list of a topic, unless another server has just done so. Rounds: 1.
-async fn build(site: &Site, topic: &Topic, order: ArticleOrder) -> Result<(), Error> {
+async fn build(site: &Site, topic: &Topic, order: ArticleOrder) -> Result<()> {
     let key = order.of(topic);
     let built = keys::built(&key);
     let life = Duration::from_secs(TOPIC_LIST_SECONDS);

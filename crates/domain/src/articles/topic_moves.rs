@@ -10,7 +10,7 @@ use crate::articles::stories::StoredStory;
 use crate::audit::AUDIT;
 use crate::news::item::News;
 use crate::values::{TOPIC_MOVE_CHUNK, Thing, Timestamp, Topic};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How a topic moves.
@@ -37,7 +37,7 @@ pub async fn move_topic(
     kind: Move,
     from: &Topic,
     to: &Topic,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     viewer.require_admin()?;
     viewer.demand_may_post(now)?;
     if from == to {
@@ -47,14 +47,12 @@ pub async fn move_topic(
     tracing::info!(target: AUDIT, by = viewer.username, %from, %to, "moves a topic");
     let mut moved = 0;
     loop {
-        let (members, withheld, moving) = site
-            .store
-            .fetch((
-                read::members(keys::group(from)),
-                read::members(keys::withheld_group(from)),
-                read::hash_fields(keys::TOPIC_MOVES, [from.as_str()]),
-            ))
-            .await?;
+        let reads = (
+            read::members(keys::group(from)),
+            read::members(keys::withheld_group(from)),
+            read::hash_fields(keys::TOPIC_MOVES, [from.as_str()]),
+        );
+        let (members, withheld, moving) = site.store.fetch(reads).await?;
         if moving != [Some(to.to_string())] {
             // It is finished, by us or by another request for the same move.
             return Ok(moved);
@@ -71,12 +69,10 @@ pub async fn move_topic(
 }
 
 /// Notes that the move is under way, unless that is noted already.
-async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), Error> {
+async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<()> {
     site.act(keys::TOPIC_MOVES, || async {
-        let (known, moves) = site
-            .store
-            .fetch((read::scores(keys::TOPICS, [from.as_str(), to.as_str()]), read::hash(keys::TOPIC_MOVES)))
-            .await?;
+        let reads = (read::scores(keys::TOPICS, [from.as_str(), to.as_str()]), read::hash(keys::TOPIC_MOVES));
+        let (known, moves) = site.store.fetch(reads).await?;
         let is_known = |position| known.get(position).copied().flatten().is_some();
         if moves.get(from.as_str()) == Some(to.as_str()) {
             return Ok(Decision::Done(()));
@@ -121,7 +117,7 @@ async fn move_articles(
     from: &Topic,
     to: &Topic,
     names: &[String],
-) -> Result<u64, Error> {
+) -> Result<u64> {
     site.act(keys::TOPIC_MOVES, || async {
         let read = |name: &String| {
             let story = keys::news_of_article(name).map(StoredStory::by_id);
@@ -166,7 +162,7 @@ async fn move_articles(
 }
 
 /// The names of the articles that stories will have which wait for approval. Rounds: 1.
-async fn held_stories(site: &Site) -> Result<Vec<String>, Error> {
+async fn held_stories(site: &Site) -> Result<Vec<String>> {
     let rows = read::sorted_range(keys::REVIEW_QUEUE, Order::Ascending, 0, u64::MAX).large();
     let article = |(row, _): (String, f64)| match row.parse() {
         Ok(Thing::Story(id)) => Some(keys::article(id)),
@@ -177,7 +173,7 @@ async fn held_stories(site: &Site) -> Result<Vec<String>, Error> {
 
 /// Removes the emptied topic, whose sentence goes to a topic without one, unless something was
 /// submitted to it meanwhile.
-async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
+async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<()> {
     let sentences = read::fields(keys::TOPIC_SENTENCES, [from.as_str(), to.as_str()]);
     let sentences = site.store.fetch(sentences).await?;
     let mut batch = Batch::new();

@@ -14,7 +14,7 @@ use crate::values::{
     MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS, Timestamp,
     Topic, TopicChoice, TopicSentence, Topics,
 };
-use crate::{Applied, Error, Refusal, Site, keys};
+use crate::{Applied, Refusal, Result, Site, keys};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
@@ -82,7 +82,7 @@ fn shown(stored: Option<&str>) -> String {
 }
 
 /// Those of some topics that exist. Rounds: 1.
-pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<Topic>, Error> {
+pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<Topic>> {
     let known = visit.fetch(read::scores(keys::TOPICS, topics.iter().map(Topic::as_str))).await?;
     let known = topics.iter().zip(known).filter(|(_, articles)| articles.is_some());
     Ok(known.map(|(topic, _)| topic.clone()).collect())
@@ -99,13 +99,11 @@ pub async fn describe(
     viewer: &User,
     topic: &Topic,
     sentence: Option<&TopicSentence>,
-) -> Result<(), Error> {
+) -> Result<()> {
     viewer.require_admin()?;
     viewer.demand_may_post(now)?;
-    let (known, sentences) = site
-        .store
-        .fetch((read::score(keys::TOPICS, topic.as_str()), read::hash(keys::TOPIC_SENTENCES)))
-        .await?;
+    let reads = (read::score(keys::TOPICS, topic.as_str()), read::hash(keys::TOPIC_SENTENCES));
+    let (known, sentences) = site.store.fetch(reads).await?;
     if known.is_none() {
         return Err(Refusal::NoSuchTopic(topic.to_string()).into());
     }
@@ -124,7 +122,7 @@ pub async fn describe(
 }
 
 /// Gives a topic its sentence, unless it has one. Returns whether it had none. Rounds: 2.
-pub(crate) async fn add_sentence(site: &Site, topic: &str, sentence: &str) -> Result<bool, Error> {
+pub(crate) async fn add_sentence(site: &Site, topic: &str, sentence: &str) -> Result<bool> {
     let all = site.store.fetch(read::hash(keys::TOPIC_SENTENCES)).await?;
     if all.get(topic).is_some() || all.0.len() >= MAX_TOPIC_SENTENCES {
         return Ok(false);
@@ -136,7 +134,7 @@ pub(crate) async fn add_sentence(site: &Site, topic: &str, sentence: &str) -> Re
 }
 
 /// The `most` topics with the most articles that the viewer sees; ties as Redis lists them. Rounds: at most 3.
-pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Error> {
+pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>> {
     Ok(overview(visit, most).await?.topics)
 }
 
@@ -150,11 +148,11 @@ pub struct TopicsOverview {
 }
 
 /// All topics that have articles that the viewer sees, and all moves. Rounds: at most 3.
-pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
+pub async fn all(visit: &mut Visit) -> Result<TopicsOverview> {
     overview(visit, MAX_LISTED_TOPICS).await
 }
 
-async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error> {
+async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview> {
     let hidden = hidden::from_viewer(visit).await?;
     // Each of their topics may make room for another.
     let topics: HashSet<&Topic> = hidden.iter().flat_map(|news| news.topics.iter()).collect();

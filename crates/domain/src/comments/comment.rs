@@ -15,10 +15,11 @@ use crate::values::{
     Body, CommentAddress, CommentId, ImportedVotes, NewsId, PostKind, PostState, REMOVED, RemovedBy, Thing,
     Timestamp, UNSEEN, UserId, VoteState, WITHHELD, Withheld,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use std::str::FromStr;
 use tidings_keyspace::{Fetch, read};
 use tidings_text::stored_text::StoredText;
 
@@ -75,10 +76,13 @@ struct AsWritten {
     body: String,
     ctime: u64,
     user_id: i64,
-    parent_id: i64,
-    #[serde(rename = "score")]
+    #[serde(default)]
+    parent_id: Option<i64>,
+    #[serde(default, rename = "score")]
     _score: IgnoredAny,
+    #[serde(default)]
     up: Vec<u64>,
+    #[serde(default)]
     down: Vec<u64>,
     #[serde(default)]
     del: i64,
@@ -119,18 +123,44 @@ fn number(value: &Value) -> Option<i64> {
 /// The member of a comment with the time of its last edit.
 const EDITED_AT: &str = "edited_at";
 
-/// Takes the time of the last edit, if there is one. What is no time stays.
-fn take_time(stored: &mut Map<String, Value>) -> Option<u64> {
-    let time = stored.get(EDITED_AT)?.as_u64()?;
-    stored.swap_remove(EDITED_AT);
-    Some(time)
-}
-
 /// The voters in a list; none if the value is not a list.
-fn voters(value: Option<Value>) -> Vec<u64> {
-    let value = value.unwrap_or_default();
+fn voters(value: &Value) -> Vec<u64> {
     let voters = value.as_array().into_iter().flatten();
     voters.filter_map(number).filter_map(|voter| u64::try_from(voter).ok()).collect()
+}
+
+/// A comment in another form, as we would write it, and what it has besides. What cannot be read is left out.
+fn rewritten(json: &str) -> Option<(AsWritten, Map<String, Value>)> {
+    let stored: Map<String, Value> = serde_json::from_str(json).ok()?;
+    let (mut ours, mut extra) = (Map::new(), Map::new());
+    for (name, value) in stored {
+        let value = match (name.as_str(), value) {
+            // Derived from the votes.
+            ("score", _) | (WITHHELD, Value::Null) => None,
+            ("ctime", time) => number(&time).map(|time| time.max(0).into()),
+            ("user_id" | "parent_id" | "del", value) => number(&value).map(Value::from),
+            ("up" | "down", votes) => Some(voters(&votes).into()),
+            (WITHHELD, damaged) if !damaged.is_string() => Some(damaged.to_string().into()),
+            (UNSEEN, _) => Some(1.into()),
+            (IMPORTED_VOTES, votes) => Some(votes).filter(is_text_of::<ImportedVotes>),
+            (REMOVED, removed) => Some(removed).filter(is_text_of::<RemovedBy>),
+            (SOURCE, source) => Some(source).filter(Value::is_string),
+            ("body" | WITHHELD, text) => Some(text),
+            (EDITED_AT, time) if time.is_u64() => Some(time),
+            (SPEAKS_AS, speaker) if speaker == MODERATOR => Some(speaker),
+            (_, other) => {
+                extra.insert(name, other);
+                continue;
+            }
+        };
+        ours.extend(value.map(|value| (name, value)));
+    }
+    Some((serde_json::from_value(Value::Object(ours)).ok()?, extra))
+}
+
+/// Whether a value is the text of a `T`.
+fn is_text_of<T: FromStr>(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.parse::<T>().is_ok())
 }
 
 /// Which of the two lists of votes of a stored comment cannot be read whole. An absent one is empty.
@@ -204,6 +234,18 @@ impl Comment {
         Self::from_json(CommentAddress { news, comment: field.parse().ok()? }, json)
     }
 
+    /// The comments of a story that can be read.
+    pub(crate) fn of_story(news: NewsId) -> impl Fetch<Value = Vec<Self>> {
+        read::hash(keys::thread(news)).or_absent().map(move |thread| {
+            thread.0.iter().filter_map(|(field, json)| Self::from_field(news, field, json)).collect()
+        })
+    }
+
+    /// A story with its comments, as far as they can be read.
+    pub(crate) fn with_story(news: NewsId) -> impl Fetch<Value = (Option<News>, Vec<Self>)> {
+        (News::by_id(news).or_absent(), Self::of_story(news))
+    }
+
     /// The comment at an address, if it exists.
     pub(crate) fn at(address: CommentAddress) -> impl Fetch<Value = Option<Self>> {
         Self::as_read(address).map(|found| found.map(AsRead::into_record))
@@ -243,75 +285,26 @@ impl Comment {
     }
 
     fn from_json(CommentAddress { news, comment: id }: CommentAddress, json: &str) -> Option<Self> {
-        if let Ok(stored) = serde_json::from_str::<AsWritten>(json) {
-            return Some(Self {
-                news,
-                id,
-                body: stored.body,
-                ctime: Timestamp(stored.ctime),
-                edited_at: stored.edited_at.map(Timestamp),
-                user_id: UserId::try_from(stored.user_id).ok()?,
-                parent_id: CommentId::try_from(stored.parent_id).ok(),
-                up: stored.up,
-                down: stored.down,
-                imported_votes: stored.imported_votes,
-                source: stored.source,
-                deleted: is_deleted(stored.del != 0, stored.withheld.as_ref()),
-                withheld: stored.withheld,
-                unseen: stored.unseen != 0,
-                removed: stored.removed,
-                speaks_as_moderator: stored.speaks_as.is_some(),
-                extra: Map::new(),
-            });
-        }
-        let mut stored: Map<String, Value> = serde_json::from_str(json).ok()?;
-        let mut take = |name: &str| stored.swap_remove(name);
-        let Some(Value::String(body)) = take("body") else {
-            return None;
-        };
-        let ctime = number(&take("ctime")?)?;
-        let user_id = number(&take("user_id")?)?;
-        let parent_id = take("parent_id").as_ref().and_then(number).unwrap_or(NO_PARENT);
-        let (up, down, del) = (voters(take("up")), voters(take("down")), take("del"));
-        let withheld = match stored.swap_remove(WITHHELD).unwrap_or_default() {
-            Value::Null => None,
-            Value::String(state) => Some(Withheld::stored(&state)),
-            damaged => Some(Withheld::Unreadable(damaged.to_string().into())),
-        };
-        let edited_at = take_time(&mut stored);
-        let unseen = stored.swap_remove(UNSEEN).is_some();
-        let has_del = del.as_ref().and_then(number).unwrap_or(0) != 0;
-        let member = |stored: &mut Map<String, Value>, name| match stored.swap_remove(name) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        };
-        let imported_votes = member(&mut stored, IMPORTED_VOTES).and_then(|votes| votes.parse().ok());
-        let source = member(&mut stored, SOURCE).map(String::into_boxed_str);
-        let removed = member(&mut stored, REMOVED).and_then(|removed| removed.parse().ok()).map(Box::new);
-        // Derived from the votes.
-        stored.swap_remove("score");
-        let speaks_as_moderator = stored.get(SPEAKS_AS).is_some_and(|speaker| speaker == MODERATOR);
-        if speaks_as_moderator {
-            stored.swap_remove(SPEAKS_AS);
-        }
+        let written = serde_json::from_str(json).ok().map(|written| (written, Map::new()));
+        let (stored, extra): (AsWritten, _) = written.or_else(|| rewritten(json))?;
         Some(Self {
             news,
             id,
-            body,
-            ctime: Timestamp(u64::try_from(ctime).unwrap_or(0)),
-            edited_at: edited_at.map(Timestamp),
-            user_id: UserId::try_from(user_id).ok()?,
-            parent_id: CommentId::try_from(parent_id).ok(),
-            up,
-            down,
-            imported_votes: imported_votes.unwrap_or_default(),
-            source,
-            deleted: is_deleted(has_del, withheld.as_ref()),
-            withheld,
-            unseen,
-            removed,
-            speaks_as_moderator,
-            extra: stored,
+            body: stored.body,
+            ctime: Timestamp(stored.ctime),
+            edited_at: stored.edited_at.map(Timestamp),
+            user_id: UserId::try_from(stored.user_id).ok()?,
+            parent_id: CommentId::try_from(stored.parent_id.unwrap_or(NO_PARENT)).ok(),
+            up: stored.up,
+            down: stored.down,
+            imported_votes: stored.imported_votes,
+            source: stored.source,
+            deleted: is_deleted(stored.del != 0, stored.withheld.as_ref()),
+            withheld: stored.withheld,
+            unseen: stored.unseen != 0,
+            removed: stored.removed,
+            speaks_as_moderator: stored.speaks_as.is_some(),
+            extra,
         })
     }
 
@@ -322,40 +315,31 @@ impl Comment {
 
     /// The comment as it is stored.
     pub(crate) fn to_json(&self) -> String {
-        let mut stored = Map::new();
-        let mut put = |name: &str, value: Value| stored.insert(name.to_owned(), value);
-        put("body", self.body.as_str().into());
-        put("ctime", self.ctime.0.into());
-        put("user_id", self.user_id.0.into());
-        put("parent_id", self.parent_id.map_or_else(|| NO_PARENT.into(), |parent| parent.0.into()));
-        put("score", self.score().into());
-        put("up", self.up.as_slice().into());
-        put("down", self.down.as_slice().into());
         // Lamer News shows what has no `del`.
-        if self.deleted || self.withheld.as_ref().is_some_and(Withheld::has_del) {
-            put("del", 1.into());
-        }
-        if let Some(withheld) = &self.withheld {
-            put(WITHHELD, withheld.to_string().into());
-        }
-        if self.unseen {
-            put(UNSEEN, 1.into());
-        }
-        if let Some(removed) = &self.removed {
-            put(REMOVED, removed.to_string().into());
-        }
-        if let Some(time) = self.edited_at {
-            put(EDITED_AT, time.0.into());
-        }
-        if self.speaks_as_moderator {
-            put(SPEAKS_AS, MODERATOR.into());
-        }
-        if !self.imported_votes.is_none() {
-            put(IMPORTED_VOTES, self.imported_votes.to_string().into());
-        }
-        if let Some(source) = &self.source {
-            put(SOURCE, (&**source).into());
-        }
+        let has_del = self.deleted || self.withheld.as_ref().is_some_and(Withheld::has_del);
+        let parent = self.parent_id.map_or_else(|| NO_PARENT.into(), |parent| parent.0.into());
+        let fields: [(&str, Option<Value>); 15] = [
+            ("body", Some(self.body.as_str().into())),
+            ("ctime", Some(self.ctime.0.into())),
+            ("user_id", Some(self.user_id.0.into())),
+            ("parent_id", Some(parent)),
+            ("score", Some(self.score().into())),
+            ("up", Some(self.up.as_slice().into())),
+            ("down", Some(self.down.as_slice().into())),
+            ("del", has_del.then(|| 1.into())),
+            (WITHHELD, self.withheld.as_ref().map(|withheld| withheld.to_string().into())),
+            (UNSEEN, self.unseen.then(|| 1.into())),
+            (REMOVED, self.removed.as_ref().map(|removed| removed.to_string().into())),
+            (EDITED_AT, self.edited_at.map(|time| time.0.into())),
+            (SPEAKS_AS, self.speaks_as_moderator.then(|| MODERATOR.into())),
+            (
+                IMPORTED_VOTES,
+                (!self.imported_votes.is_none()).then(|| self.imported_votes.to_string().into()),
+            ),
+            (SOURCE, self.source.as_deref().map(Value::from)),
+        ];
+        let stored = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let mut stored: Map<String, Value> = stored.collect();
         stored.extend(self.extra.clone());
         Value::Object(stored).to_string()
     }
@@ -510,7 +494,7 @@ impl StoredComment {
 }
 
 /// Reads one comment and the state of its item. Rounds: 1.
-pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<StoredComment, Error> {
+pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<StoredComment> {
     Ok(site.store.fetch(StoredComment::at(address)).await??)
 }
 

@@ -7,7 +7,7 @@ use crate::accounts::users::User;
 use crate::hooks::{self, Event};
 use crate::records::{self, AsRead};
 use crate::values::{Moment, Timestamp};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use tidings_keyspace::Batch;
 
 /// Adds to a batch that a comment which waited is published: as new as one that is posted now. The batch fails if it was
@@ -36,7 +36,7 @@ impl CommentPublication {
         now: Moment,
         moderator: &User,
         StoredComment { comment: held, .. }: StoredComment,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let open = OpenThread::read(site, moderator, held.news, held.parent_id).await?;
         let announcement = CommentNotice::read(site, now, &held, &open.audience).await?;
         Ok(Self { held, open, announcement })

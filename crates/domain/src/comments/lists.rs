@@ -13,7 +13,7 @@ use crate::values::withheld::is_deleted;
 use crate::values::{
     CommentAddress, CommentId, ItemNumber, NewsId, PostKind, PostState, UserId, WITHHELD, Withheld,
 };
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};
@@ -95,12 +95,11 @@ pub async fn of_user(
     username: &str,
     start: u64,
     count: u64,
-) -> Result<UserComments, Error> {
+) -> Result<UserComments> {
     visit.want_reader();
     let (addresses, total) = read_addresses(visit, user, start, count).await?;
     let read = |address: &CommentAddress| {
-        let comment = read::field(keys::thread(address.news), address.comment.to_string());
-        (read::hash_fields(keys::news(address.news), TITLE), comment)
+        (read::hash_fields(keys::news(address.news), TITLE), Comment::at(*address))
     };
     let reads: Vec<_> = addresses.iter().map(read).collect();
     let read = visit.fetch(reads.or_absent()).await?;
@@ -108,12 +107,9 @@ pub async fn of_user(
     let perspective = visit.perspective();
     let username: Arc<str> = username.into();
     let (mut comments, mut unlisted) = (Vec::with_capacity(read.len()), 0);
-    for (address, (title, json)) in addresses.into_iter().zip(read) {
+    for (address, (title, comment)) in addresses.into_iter().zip(read) {
         let (title, is_open) = title_of(perspective, title);
-        let comment = json
-            .and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json))
-            .filter(|comment| !comment.deleted);
-        let Some(comment) = comment else { continue };
+        let Some(comment) = comment.filter(|comment| !comment.deleted) else { continue };
         let username = username.clone();
         let comment = UserComment { news_id: address.news, title, is_open, comment, username };
         match perspective.view(comment, ShownIn::Posted) {
@@ -126,7 +122,7 @@ pub async fn of_user(
 }
 
 /// The story or comment with an item number, if there is one. Rounds: 1.
-pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
+pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>> {
     visit.fetch(items::with_number(number)).await
 }
 
@@ -164,7 +160,12 @@ impl OneComment for SiteComment {
 impl SiteComment {
     /// Its address.
     pub const fn address(&self) -> CommentAddress {
-        CommentAddress { news: self.news.id, comment: self.comment.id }
+        self.at(self.comment.id)
+    }
+
+    /// The address of a comment in the same thread.
+    const fn at(&self, comment: CommentId) -> CommentAddress {
+        CommentAddress { news: self.news.id, comment }
     }
 }
 
@@ -184,26 +185,19 @@ const ITEMS_OF_PART: u64 = 120;
 
 /// The newest comments of the site below an item number, at most `count`: without those that are deleted,
 /// withheld, hidden or muted, and those on stories that the viewer does not see in lists. Rounds: 3.
-pub async fn newest(
-    visit: &mut Visit,
-    before: Option<ItemNumber>,
-    count: usize,
-) -> Result<SiteComments, Error> {
+pub async fn newest(visit: &mut Visit, before: Option<ItemNumber>, count: usize) -> Result<SiteComments> {
     let items = visit.fetch(items::below(before, ITEMS_OF_PART)).await?;
     let is_last = u64::try_from(items.len()).is_ok_and(|found| found < ITEMS_OF_PART);
     let end = items.last().map(|(_, number)| *number).filter(|_| !is_last);
-    let numbers: HashMap<CommentAddress, ItemNumber> = items
-        .iter()
+    let (addresses, numbers): (Vec<_>, Vec<_>) = items
+        .into_iter()
         .filter_map(|(item, number)| match item {
-            Item::Comment(address) => Some((*address, *number)),
+            Item::Comment(address) => Some((address, number)),
             Item::Story(_) => None,
         })
-        .collect();
-    let addresses = items.into_iter().filter_map(|(item, _)| match item {
-        Item::Comment(address) => Some(address),
-        Item::Story(_) => None,
-    });
-    let (comments, is_cut) = chosen(visit, &addresses.collect::<Vec<_>>(), count).await?;
+        .unzip();
+    let (comments, is_cut) = chosen(visit, &addresses, count).await?;
+    let numbers: HashMap<CommentAddress, ItemNumber> = addresses.into_iter().zip(numbers).collect();
     let number = |comment: Seen<SiteComment>| Some((*numbers.get(&comment.address())?, comment));
     let comments: Vec<_> = comments.into_iter().filter_map(number).collect();
     let next = if is_cut { comments.last().map(|(number, _)| *number) } else { end };
@@ -217,21 +211,15 @@ pub async fn chosen(
     visit: &mut Visit,
     addresses: &[CommentAddress],
     count: usize,
-) -> Result<(Vec<Seen<SiteComment>>, bool), Error> {
+) -> Result<(Vec<Seen<SiteComment>>, bool)> {
     visit.want_reader();
-    let comment = |address: &CommentAddress| {
-        let json = read::field(keys::thread(address.news), address.comment.to_string()).or_absent();
-        let news = read::hash_fields(keys::news(address.news), News::FIELDS).or_absent();
-        let address = *address;
-        (json, news).map(move |(json, news)| (address, json, News::from_fields(news)))
-    };
+    let comment = |address: &CommentAddress| (Comment::at(*address), News::by_id(address.news)).or_absent();
     let found = visit.fetch(addresses.iter().map(comment).collect::<Vec<_>>()).await?;
     visit.reader().await?;
     let perspective = visit.perspective();
     let mut shown = Vec::new();
     let mut is_cut = false;
-    for (address, json, news) in found {
-        let comment = json.and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json));
+    for (comment, news) in found {
         let (Some(comment), Some(news)) = (comment, news) else { continue };
         let comment = SiteComment { news, comment, username: None, parent: None };
         let Some(comment) = perspective.see(comment, ShownIn::List) else { continue };
@@ -241,23 +229,17 @@ pub async fn chosen(
         }
         shown.push(comment);
     }
-    let parents = shown.iter().filter_map(|one| Some((one.news.id, one.comment.parent_id?)));
-    let parents: Vec<(NewsId, CommentId)> = parents.collect();
-    let parent =
-        |(news, id): &(NewsId, CommentId)| read::field(keys::thread(*news), id.to_string()).or_absent();
-    let reads: Vec<_> = parents.iter().map(parent).collect();
+    let parents = shown.iter().filter_map(|one| Some(one.at(one.comment.parent_id?)));
+    let parents: Vec<_> = parents.map(|address| Comment::at(address).or_absent()).collect();
     let names = UserNames::of(&visit.shared(), shown.iter().map(|one| one.comment.user_id).collect());
-    let (names, found) = visit.fetch((names, reads)).await?;
+    let (names, parents) = visit.fetch((names, parents)).await?;
     let perspective = visit.perspective();
-    let lines = parents.into_iter().zip(found).filter_map(|((news, id), json)| {
-        let parent = Comment::read(news, &id.to_string(), &json?)?;
-        Some(((news, id), first_line(perspective, &parent)?))
-    });
-    let lines: HashMap<(NewsId, CommentId), String> = lines.collect();
+    let line = |parent: Comment| Some((parent.address(), first_line(perspective, &parent)?));
+    let lines: HashMap<CommentAddress, String> = parents.into_iter().flatten().filter_map(line).collect();
     for one in &mut shown {
-        let SiteComment { news, comment, username, parent } = one.filled();
-        *parent = comment.parent_id.and_then(|id| Some((id, lines.get(&(news.id, id))?.clone())));
-        *username = names.get(comment.user_id);
+        let parent = one.comment.parent_id.and_then(|id| Some((id, lines.get(&one.at(id))?.clone())));
+        let one = one.filled();
+        (one.parent, one.username) = (parent, names.get(one.comment.user_id));
     }
     Ok((shown, is_cut))
 }
@@ -277,7 +259,7 @@ async fn read_addresses(
     user: UserId,
     start: u64,
     count: u64,
-) -> Result<(Vec<CommentAddress>, u64), Error> {
+) -> Result<(Vec<CommentAddress>, u64)> {
     let key = keys::user_comments(user);
     let (list, total) = visit
         .fetch((read::sorted_range(&key, Order::Descending, start, count), read::sorted_count(&key)))

@@ -8,9 +8,8 @@ use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, Shared};
 use crate::news::lines::{self, ListedItem, NewsSummary};
 use crate::values::{NewsId, UserId};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::collections::HashMap;
-use std::sync::Arc;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 
 /// The thread of a merged story, with the first of its comments.
@@ -48,7 +47,7 @@ pub async fn of_stories(
     visit: &mut Visit,
     ids: &[NewsId],
     mut room: PartBounds,
-) -> Result<Vec<MergedThread>, Error> {
+) -> Result<Vec<MergedThread>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -91,11 +90,7 @@ pub async fn of_stories(
         let (lines, shown, read) = match made {
             Made::Cached(lines, shown, read) => (lines, shown, read),
             Made::New { flight, mut lines, comments, is_large, mut reads } => {
-                let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
-                for author in lines.places().iter().map(|place| place.user_id) {
-                    found.entry(author).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
-                }
-                lines.name_all(|id| found.get(&id).cloned().flatten());
+                lines.take_names(&names, &mut reads);
                 let shown = lines.fitting(&mut room);
                 let mut read = HashMap::new();
                 if is_large {
@@ -132,12 +127,12 @@ impl Made<'_> {
             Self::Cached(..) => None,
             Self::New { lines, .. } => Some(lines),
         };
-        lines.into_iter().flat_map(|lines| lines.places().iter().map(|place| place.user_id))
+        lines.into_iter().flat_map(ThreadLines::authors)
     }
 }
 
 /// Puts the threads that were read in order.
-async fn arrange<'a>(ids: &[NewsId], threads: Vec<FoundThread<'a>>) -> Result<Vec<Made<'a>>, Error> {
+async fn arrange<'a>(ids: &[NewsId], threads: Vec<FoundThread<'a>>) -> Result<Vec<Made<'a>>> {
     let mut made = Vec::with_capacity(threads.len());
     for (id, found) in ids.iter().zip(threads) {
         made.push(match found {

@@ -11,7 +11,7 @@ use crate::accounts::mentioned::{names_in, users_named};
 use crate::accounts::notified::Notified;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
 use crate::values::{CommentAddress, Moment, NewsId, SUBSCRIBERS_AT_ONCE, UserId};
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 use tidings_text::stored_text::StoredText;
 
@@ -85,7 +85,7 @@ impl CommentNotice {
         now: Moment,
         comment: &Comment,
         audience: &CommentAudience,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let (address, author) = (comment.address(), comment.user_id);
         let notified = mentions(site, now, author, &names_in(comment.stored_text())).await?;
         let mentioned = notified.people.iter().map(|user| (*user, EntryId::Mention(address)));
@@ -98,9 +98,23 @@ impl CommentNotice {
 
     /// Reads who is told of the first comment of a new story: whom it mentions. Rounds: none
     /// without mentions, else 4.
-    pub(crate) async fn of_first_comment(site: &Site, now: Moment, comment: &Comment) -> Result<Self, Error> {
+    pub(crate) async fn of_first_comment(site: &Site, now: Moment, comment: &Comment) -> Result<Self> {
         let audience = CommentAudience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
         Self::read(site, now, comment, &audience).await
+    }
+
+    /// Reads who is told of another text of a comment: those whom only the new one mentions. Those whom it mentions no longer
+    /// are not shown their entries. Rounds: none if it mentions nobody else, else at most 4.
+    pub(crate) async fn of_edit(
+        site: &Site,
+        now: Moment,
+        (address, author): (CommentAddress, UserId),
+        texts: [StoredText<'_>; 2],
+    ) -> Result<Self> {
+        let notified = mentions(site, now, author, &names_added(texts)).await?;
+        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
+        let delivery = Delivery::read(site, Some(author), &entries).await?;
+        Ok(Self { delivery, notified, job: None, author, now })
     }
 
     /// Whether somebody whom the comment concerns has blocked its author.
@@ -108,7 +122,7 @@ impl CommentNotice {
         self.delivery.is_blocked_by(user)
     }
 
-    /// Adds it to the batch that posts the comment.
+    /// Adds it to the batch that posts or edits the comment.
     pub(crate) fn write(&self, batch: &mut Batch) {
         self.notified.write(batch);
         self.delivery.write(batch, self.now.timestamp().as_score());
@@ -127,54 +141,21 @@ impl CommentNotice {
 
 /// The people whom the mentions of an author notify: never the author. Rounds: 3, none without
 /// names.
-async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) -> Result<Notified, Error> {
+async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) -> Result<Notified> {
     let mut people = users_named(site, names).await?;
     people.retain(|user| *user != author);
     Notified::choose(site, now, author, &people).await
 }
 
-/// Whether a text mentions anybody whom the text before it did not mention.
-pub(super) fn mentions_more([old, new]: [StoredText<'_>; 2]) -> bool {
+/// The names that a text mentions, and the text before it did not.
+pub(super) fn names_added([old, new]: [StoredText<'_>; 2]) -> Vec<String> {
     let old = names_in(old);
-    names_in(new).iter().any(|name| !old.contains(name))
-}
-
-/// The entries for those whom only the new text of an edited comment mentions. Those whom it mentions no longer are not
-/// shown theirs.
-pub(crate) struct Reannouncement {
-    delivery: Delivery,
-    notified: Notified,
-    now: Moment,
-}
-
-impl Reannouncement {
-    /// Reads who is told. Rounds: none if the new text mentions nobody else, else at most 4.
-    pub(crate) async fn read(
-        site: &Site,
-        now: Moment,
-        (address, author): (CommentAddress, UserId),
-        [old, new]: [StoredText<'_>; 2],
-    ) -> Result<Self, Error> {
-        let old = names_in(old);
-        let new: Vec<String> = names_in(new).into_iter().filter(|name| !old.contains(name)).collect();
-        let notified = mentions(site, now, author, &new).await?;
-        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
-        let delivery = Delivery::read(site, Some(author), &entries).await?;
-        Ok(Self { delivery, notified, now })
-    }
-
-    /// Adds it to the batch that changes the comment.
-    pub(crate) fn write(&self, batch: &mut Batch) {
-        self.notified.write(batch);
-        self.delivery.write(batch, self.now.timestamp().as_score());
-    }
+    names_in(new).into_iter().filter(|name| !old.contains(name)).collect()
 }
 
 /// One step: tells some subscribers.
-async fn notify(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(address) = current.subject::<CommentAddress>() else {
-        return Ok(current.skip());
-    };
+async fn notify(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(address) = current.subject::<CommentAddress>() else { return Ok(current.skip()) };
     let subscribers = members::of(current, keys::news_subscribers(address.news));
     let (comment, chunk) = current.site.store.fetch((Comment::at(address), subscribers)).await?;
     let Some(comment) = comment.filter(|comment| !comment.deleted) else {

@@ -6,6 +6,7 @@
 //! but on the pages of the branch above it.
 
 use super::comment::Comment;
+use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::seen::{Seen, ShownIn, Visible};
 use crate::values::words::first_words;
@@ -15,7 +16,7 @@ use crate::values::{
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
-use tidings_keyspace::Hash;
+use tidings_keyspace::{Hash, Reads};
 
 /// A comment in its thread, the same for all viewers.
 #[derive(Debug, Clone, Copy)]
@@ -188,11 +189,25 @@ impl ThreadLines {
     }
 
     /// Adds the names of the authors.
-    pub(super) fn name_all(&mut self, name: impl Fn(UserId) -> Option<Arc<str>>) {
+    fn name_all(&mut self, name: impl Fn(UserId) -> Option<Arc<str>>) {
         for place in &mut self.places {
             place.username = name(place.user_id);
             place.name_bytes = size::name_bytes(place.username.as_deref());
         }
+    }
+
+    /// Adds the names of the authors, and what was read for them to `reads`.
+    pub(super) fn take_names(&mut self, names: &UserNames, reads: &mut Reads) {
+        let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
+        for author in self.authors() {
+            found.entry(author).or_insert_with_key(|id| names.collect_into(*id, reads));
+        }
+        self.name_all(|id| found.get(&id).cloned().flatten());
+    }
+
+    /// The author of each comment.
+    pub(super) fn authors(&self) -> impl Iterator<Item = UserId> {
+        self.places.iter().map(|place| place.user_id)
     }
 
     /// The item that the comments are on.
@@ -336,9 +351,7 @@ impl ThreadLines {
         let cost = |place: &ThreadPlace| Some(place.json_bytes + bounds.comment_bytes);
         Some(start..part_end(&self.places, start, bounds, cost))
     }
-}
 
-impl ThreadLines {
     /// How many comments, from the first one on, fit into what is left of the room of a page.
     /// They take their part of it.
     pub(super) fn fitting(&self, room: &mut PartBounds) -> usize {
@@ -610,21 +623,11 @@ mod tests {
             };
             comment
         };
-        let comments = vec![
-            state(1, 0, "deleted"),
-            state(2, 1, "held"),
-            state(3, 0, "removed"),
-            state(4, 3, "shown"),
-            state(5, 0, "removed"),
-            state(6, 5, "deleted"),
-            state(7, 6, "removed"),
-            state(8, 0, "held"),
-            state(9, 8, "shown"),
-            state(10, 0, "flagged"),
-            state(11, 0, "deleted"),
-            state(12, 11, "deleted"),
-            state(13, 12, "shown"),
-        ];
+        // The parent of each, and its state.
+        let states = "0 deleted, 1 held, 0 removed, 3 shown, 0 removed, 5 deleted, 6 removed, 0 held, 8 shown, \
+            0 flagged, 0 deleted, 11 deleted, 12 shown";
+        let states = (1..).zip(states.split(", ").map(|state| state.split_once(' ').unwrap()));
+        let comments = states.map(|(id, (parent, said))| state(id, parent.parse().unwrap(), said)).collect();
         let lines = ThreadLines::new(NewsId(1), arrange(comments), |_| None);
         let told = |parent: Option<u64>| -> Vec<u64> {
             let parent = parent.map(|id| lines.position(CommentId(id)).unwrap());

@@ -1,7 +1,7 @@
 //! Posting, editing and deleting comments.
 
 use super::comment::{Comment, read_stored};
-use super::notify::{self, CommentAudience, CommentNotice, Reannouncement, Subscribers};
+use super::notify::{self, CommentAudience, CommentNotice, Subscribers};
 use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::{DEACTIVATED, User};
@@ -17,13 +17,15 @@ use crate::marks::PendingMarks;
 use crate::news::item::News;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
+use crate::values::text_forms::named;
 use crate::values::{
     Body, CommentAddress, CommentId, ItemNumber, Moment, NewsId, RatedAction, Thing, Timestamp, UserId,
     Withheld, limits,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys, records, review};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys, records, review};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
+use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, read};
 use tidings_text::stored_text::StoredText;
 
@@ -58,7 +60,7 @@ pub async fn post_comment(
     now: Timestamp,
     author: Actor<'_>,
     CommentDraft { news, parent, body, speaks_as_moderator }: CommentDraft<'_>,
-) -> Result<Posted, Error> {
+) -> Result<Posted> {
     author.demand_may_post(now)?;
     if speaks_as_moderator.is_some() {
         author.user.require_moderator()?;
@@ -132,8 +134,9 @@ fn numbers(story: NewsId) -> Draw<2> {
 }
 
 /// A kind of change to a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, EnumString, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum CommentChange {
     /// The comment was written.
     Insert,
@@ -142,6 +145,8 @@ pub enum CommentChange {
     /// The comment was deleted.
     Delete,
 }
+
+named!(CommentChange);
 
 /// A comment that was written, edited or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,24 +170,13 @@ impl Posted {
 
 impl KeptAnswer for Posted {
     fn to_text(&self) -> String {
-        let change = match self.change {
-            CommentChange::Insert => "insert",
-            CommentChange::Update => "update",
-            CommentChange::Delete => "delete",
-        };
-        (change.to_owned(), (self.address, (self.parent, self.waits))).to_text()
+        (self.change.name().to_owned(), (self.address, (self.parent, self.waits))).to_text()
     }
 
     fn from_text(text: &str) -> Option<Self> {
         let (change, (address, (parent, waits))) =
             <(String, (CommentAddress, (Option<CommentId>, bool)))>::from_text(text)?;
-        let change = match change.as_str() {
-            "insert" => CommentChange::Insert,
-            "update" => CommentChange::Update,
-            "delete" => CommentChange::Delete,
-            _ => return None,
-        };
-        Some(Self { change, address, parent, waits })
+        Some(Self { change: change.parse().ok()?, address, parent, waits })
     }
 }
 
@@ -209,7 +203,7 @@ impl OpenThread {
         viewer: &User,
         news: NewsId,
         parent: Option<CommentId>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let thread = keys::thread(news);
         let above = parent.map(|parent| read::field(&thread, parent.to_string()));
         let reads = (News::by_id(news), numbers(news).stored(), above, Subscribers::of(news));
@@ -257,7 +251,7 @@ pub async fn edit_comment(
     viewer: Actor<'_>,
     address: CommentAddress,
     body: &Body,
-) -> Result<Comment, Error> {
+) -> Result<Comment> {
     viewer.demand_may_post(now)?;
     let has_spent = AtomicBool::new(false);
     let request = viewer.user.request.as_ref();
@@ -271,14 +265,14 @@ pub async fn edit_comment(
         trust::refuse_many_links(site, now, viewer.user, StoredText::Formatted(body.as_str()))?;
         admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [before.body.as_str(), body.as_str()].map(StoredText::Formatted);
-        if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {
+        if !notify::names_added(texts).is_empty() && !has_spent.swap(true, Ordering::Relaxed) {
             viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
         }
         let mut batch = Batch::new();
         // A comment that waits notifies nobody.
         if !is_held {
             let place = (address, before.user_id);
-            Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?.write(&mut batch);
+            CommentNotice::of_edit(site, Moment::from_timestamp(now), place, texts).await?.write(&mut batch);
         }
         let mut comment = Comment::clone(before);
         comment.edit(body.as_str().to_owned(), now);
@@ -300,7 +294,7 @@ pub async fn delete_comment(
     now: Timestamp,
     viewer: &User,
     address: CommentAddress,
-) -> Result<Comment, Error> {
+) -> Result<Comment> {
     let (thread, request) = (keys::thread(address.news), viewer.request.as_ref());
     let deleted = site.act(&thread, || async {
         let stored = read_stored(site, address).await?;
@@ -333,13 +327,6 @@ mod tests {
     use super::*;
     use crate::Applied;
     use crate::comments::held::CommentPublication;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
-
-    async fn site() -> Site {
-        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
-    }
 
     fn person(id: &str, flags: &str) -> User {
         let fields = [("id", id), ("username", "somebody"), ("flags", flags)];
@@ -368,7 +355,7 @@ mod tests {
         ];
         let (news, held) = (NewsId(7), CommentAddress { news: NewsId(7), comment: CommentId(2) });
         for (key, field, value) in gone {
-            let site = site().await;
+            let site = Site::in_memory().await;
             let mut batch = Batch::new();
             let story = [("id", "7"), ("title", "t"), ("url", "text://t"), ("user_id", "1"), ("ctime", "1")];
             batch.set_fields("news:7", story);
@@ -383,9 +370,7 @@ mod tests {
             let moderator = person("3", "m");
             let publication = CommentPublication::read(&site, now, &moderator, found).await.unwrap();
 
-            let mut batch = Batch::new();
-            batch.set_field(key, field, value);
-            site.store.commit(batch).await.unwrap();
+            site.store.commit(Batch::of(|batch| batch.set_field(key, field, value))).await.unwrap();
             let (mut new, mut approved) = (Batch::new(), Batch::new());
             open.check(&mut new);
             publication.write(&mut approved, now);

@@ -23,8 +23,6 @@ rules! { pub(crate) RULES:
     "no comment has a number above the last that was drawn" => THREAD_COMMENT: form(Form::Drawn(NEXT_ID), "");
     "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it" =>
         THREAD_COMMENT: claims(listed);
-    "the list of a user's comments has only comments of that user" => USER_COMMENTS: claims(of_user);
-    "the list of a user's comments that others do not see has only those" => USER_GONE_COMMENTS: claims(of_user);
 }
 
 const LOST: Mend = Mend::Person(
@@ -132,16 +130,11 @@ fn counted(subject: &Subject, claims: &mut Claims) {
 fn listed(subject: &Subject, claims: &mut Claims) {
     for comment in comments_of(subject).0 {
         let field = comment.id.to_string();
-        let removal = (comment.removed.as_deref(), comment.withheld.as_ref());
-        claims.of(&field).removal(format_args!("comment {field}"), removal, !comment.was_shown());
+        let removed = comment.removed.as_deref();
+        claims.of(&field).removal(format_args!("comment {field}"), removed, comment.state());
         // An erased post may never have been shown.
-        if comment.is_erased() {
-            continue;
-        }
-        demand(claims, Some(&field), &comment);
-        if !comment.was_shown() {
-            let (list, why) = (keys::user_comments(comment.user_id), "the comment was never shown");
-            claims.of(&field).not_listed(list, comment.address(), why);
+        if !comment.is_erased() {
+            demand(claims, Some(&field), &comment);
         }
     }
 }
@@ -152,13 +145,9 @@ fn has_thread(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(count)) = (subject.id::<NewsId>(), count) else { return };
     let key = keys::thread(news);
     claims.of("comments").add(read::expiry(&key), move |thread| {
-        let (found, expected) = ("nothing".to_owned(), format!("{count} comments or more"));
-        (thread == Expiry::Absent).then_some(Fault { key, found, expected, mend: LOST })
+        let expected = format!("{count} comments or more");
+        (thread == Expiry::Absent).then(|| Fault::new(key, "nothing", expected, LOST))
     });
-}
-
-fn of_user(subject: &Subject, claims: &mut Claims) {
-    is_entry(subject, claims, "comments of the user", subject.member_id());
 }
 
 /// Claims that a member of a list is an entry of a comment; otherwise it is removed.
@@ -166,9 +155,8 @@ pub(crate) fn is_entry(
     subject: &Subject,
     claims: &mut Claims,
     expected: &'static str,
-    comment: Option<CommentAddress>,
+    address: CommentAddress,
 ) {
-    let Some(address) = comment else { return claims.unreadable(expected) };
     let (list, mut batch) = (ListedMember::of(subject), subject.removal());
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     let reads = (read::field(&thread, &field), read::expiry(&thread));

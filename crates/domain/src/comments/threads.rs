@@ -22,9 +22,8 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, LARGE_THREADS_AT_ONCE, NewsId, SMALL_THREAD_BYTES,
     SMALL_THREAD_COMMENTS, Timestamp, UserId,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Error, Refusal, Result, Site, keys};
 use std::collections::HashMap;
-use std::sync::Arc;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -102,17 +101,12 @@ impl Thread {
         self.line(self.outline().position(id)?)
     }
 
-    /// The comments that the first page of the thread marks as new, without a visit of it; `None` for a
-    /// visitor without a session, and if there was no visit.
-    pub fn new_on_first_page(&self, now: Timestamp) -> Option<NewComments> {
+    /// The comments that the first page of the thread, or another, marks as new, without a visit of it (see [`ThreadMark`]);
+    /// `None` for a visitor without a session, and if there was no visit.
+    pub fn new_comments(&self, now: Timestamp, is_first_page: bool) -> Option<NewComments> {
         let (reader, mark) = self.reader?;
-        Some(NewComments { reader, after: self.mark_after(mark?, now, true).new_after })
-    }
-
-    /// The comments that are new on a page that the viewer is reading; see [`ThreadMark`].
-    pub fn new_while_reading(&self, now: Timestamp) -> Option<NewComments> {
-        let (reader, mark) = self.reader?;
-        Some(NewComments { reader, after: self.mark_after(mark?, now, false).new_after })
+        let mark = ThreadMark::after(Some(mark?), self.page_read(now, is_first_page));
+        Some(NewComments { reader, after: mark.new_after })
     }
 
     /// The same, and notes the visit. It is stored later.
@@ -122,10 +116,6 @@ impl Thread {
         let mark = ThreadMark::after(mark, page);
         site.of::<PendingMarks>().note_read(reader, self.news.news.id, mark);
         Some(NewComments { reader, after: mark.new_after })
-    }
-
-    fn mark_after(&self, mark: ThreadMark, now: Timestamp, is_first: bool) -> ThreadMark {
-        ThreadMark::after(Some(mark), self.page_read(now, is_first))
     }
 
     fn page_read(&self, now: Timestamp, is_first: bool) -> PageRead {
@@ -179,7 +169,7 @@ pub async fn get(
     id: NewsId,
     arrangement: Arrangement,
     wanted: impl Fn(&ThreadLines) -> Vec<usize>,
-) -> Result<Thread, Error> {
+) -> Result<Thread> {
     let site = visit.site_too();
     let (lines, read, found) = match visit.look_up(site.caches.of::<Threads>(), &id).await? {
         CacheResult::Hit(lines) => {
@@ -222,7 +212,7 @@ pub async fn get(
 async fn known(
     visit: &mut Visit,
     Arrangement { order, posted }: Arrangement,
-) -> Result<(CommentOrder, Option<CommentId>), Error> {
+) -> Result<(CommentOrder, Option<CommentId>)> {
     let order = match order {
         Some(order) => order,
         None => visit.recognise().await?.map(|user| user.preferences.sort_comments).unwrap_or_default(),
@@ -251,7 +241,7 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     id: NewsId,
     flight: Flight<'_, Threads>,
     (arrangement, wanted): (Arrangement, W),
-) -> Result<(Shared<ThreadLines>, HashMap<usize, Comment>, ReadItem), Error> {
+) -> Result<(Shared<ThreadLines>, HashMap<usize, Comment>, ReadItem)> {
     let news = ListedItem::with_id(&visit.shared(), id);
     let is_small = matches!(news.known(), Some(Ok(news)) if news.news().comments <= SMALL_THREAD_COMMENTS);
     let comments = read::hash(keys::thread(id)).tracked().large_if(!is_small);
@@ -263,15 +253,10 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(id, hash).await?;
     let mut lines = ThreadLines::outline(id, places).with_deleted(deleted);
 
-    let authors = lines.places().iter().map(|place| place.user_id);
-    let names = UserNames::of(&visit.shared(), authors.collect());
+    let names = UserNames::of(&visit.shared(), lines.authors().collect());
     let (item, names) = read_item(visit, news, names).await?;
-    let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
-    for place in lines.places() {
-        found.entry(place.user_id).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
-    }
     // Which comments are on a page depends on the names, too.
-    lines.name_all(|id| found.get(&id).cloned().flatten());
+    lines.take_names(&names, &mut reads);
     let mut read = HashMap::new();
     if is_large {
         let arranged = known(visit, arrangement).await?;
@@ -286,7 +271,7 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
 }
 
 /// The item that was read.
-fn found(news: Result<ListedItem, Reads>) -> Result<ListedItem, Error> {
+fn found(news: Result<ListedItem, Reads>) -> Result<ListedItem> {
     Ok(news.map_err(|_| Refusal::NoSuchNews)?)
 }
 
@@ -300,11 +285,7 @@ struct ReadItem {
 }
 
 /// Completes an item, and fetches something else in the same round.
-async fn read_item<F: Fetch>(
-    visit: &mut Visit,
-    news: ListedItem,
-    also: F,
-) -> Result<(ReadItem, F::Value), Error> {
+async fn read_item<F: Fetch>(visit: &mut Visit, news: ListedItem, also: F) -> Result<(ReadItem, F::Value)> {
     let (site, id) = (visit.site_too(), news.news().id);
     let summary = lines::summaries(&visit.shared(), vec![news]);
     let own = OwnRead::of(&site, visit, [id].into_iter());
@@ -324,7 +305,7 @@ pub(super) async fn place_for_large() -> Option<SemaphorePermit<'static>> {
 }
 
 /// Puts the comments of a thread in order, off the async threads if there is much of them.
-pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
+pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged> {
     let bytes: usize = hash.0.iter().map(|(_, json)| json.len()).sum();
     if bytes <= SMALL_THREAD_BYTES {
         return Ok(Arranged::of(id, hash));

@@ -4,16 +4,16 @@
 //! The batch of an erasure writes the post, all lists, its author's messages, and what was kept for putting
 //! it back. A job, `erase:<thing>`, goes through the log of moderation for what else was kept of it.
 
-use super::excerpt;
+use super::{Contribution, excerpt};
 use crate::accounts::inbox::erase_messages;
 use crate::comments::comment::Comment;
 use crate::error::Erasure;
 use crate::jobs::{self, Job};
 use crate::news::item::News;
+use crate::submissions::{read_announcement, url_guards};
 use crate::timelines::stored as tweets;
-use crate::timelines::tweets::Tweet;
 use crate::values::{CommentAddress, Moment, Thing, UserId};
-use crate::{Error, Refusal, Site, comments, keys, records, review, submissions};
+use crate::{Refusal, Result, Site, keys, records, review};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 
@@ -40,36 +40,33 @@ pub(crate) struct Erased {
 /// # Errors
 /// The refusal for a missing item; [`Refusal::ErasedAlready`]; [`Refusal::CannotBeFlagged`] for other
 /// kinds; or the store's.
-pub(crate) async fn erase(
-    site: &Site,
-    now: Moment,
-    thing: &Thing,
-    batch: &mut Batch,
-) -> Result<Erased, Error> {
-    let (author, quote) = match thing {
-        Thing::Story(id) => {
-            let news = submissions::erasing::erase(site, now, *id, batch).await?;
-            (news.user_id, place_of(thing))
-        }
-        Thing::Comment(address) => {
-            let before = comments::comment::read_stored(site, *address).await?.comment;
-            if before.is_erased() {
-                return Err(Refusal::ErasedAlready.into());
+pub(crate) async fn erase(site: &Site, now: Moment, thing: &Thing, batch: &mut Batch) -> Result<Erased> {
+    let (post, place) = (read_unerased(site, thing).await?, place_of(thing));
+    let quote = match &post {
+        Contribution::Story(story) => {
+            url_guards::forget(site, batch, story).await?;
+            // The tweet that announces it goes along.
+            if let Some(tweet) = read_announcement(site, story).await? {
+                tweets::delete(batch, &tweet);
             }
-            let mut comment = Comment::clone(&before);
+            let mut news = News::clone(story);
+            news.erase();
+            story.change(batch, site, now.timestamp(), news);
+            place.clone()
+        }
+        Contribution::Comment(stored) => {
+            let mut comment = Comment::clone(&stored.comment);
             comment.erase();
-            records::change(batch, &before, &comment);
-            (before.user_id, format!("comment “{}”", excerpt(&before.body)))
+            records::change(batch, &stored.comment, &comment);
+            format!("comment “{}”", excerpt(&stored.comment.body))
         }
-        Thing::Tweet(id) => {
-            let tweet = site.store.fetch(tweets::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
-            let (author, quote) = (tweet.user_id, format!("post “{}”", excerpt(&tweet.text)));
-            tweets::delete(batch, &tweet);
-            (author, quote)
+        Contribution::Tweet(tweet) => {
+            tweets::delete(batch, tweet);
+            format!("post “{}”", excerpt(&tweet.text))
         }
-        _ => return Err(Refusal::CannotBeFlagged(thing.clone()).into()),
+        Contribution::Profile(_) => return Err(Refusal::CannotBeFlagged(thing.clone()).into()),
     };
-    let place = place_of(thing);
+    let author = post.author();
     erase_messages(site, batch, author, |text| text.contains(&quote) || text.contains(&place)).await?;
     review::settle(batch, thing);
     let traces = Job::new(TRACES, thing);
@@ -83,29 +80,27 @@ pub(crate) async fn erase(
 ///
 /// # Errors
 /// Those of [`erase`].
-pub(crate) async fn loss(site: &Site, thing: &Thing) -> Result<Erasure, Error> {
+pub(crate) async fn loss(site: &Site, thing: &Thing) -> Result<Erasure> {
     let place = place_of(thing);
-    match thing {
-        Thing::Story(id) => {
-            let news = site.store.fetch(News::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
-            if news.is_erased() {
-                return Err(Refusal::ErasedAlready.into());
-            }
-            Ok(Erasure::Story { title: news.title.clone(), place, comments: news.comments })
+    Ok(match read_unerased(site, thing).await? {
+        Contribution::Story(news) => {
+            Erasure::Story { title: news.title.clone(), place, comments: news.comments }
         }
-        Thing::Comment(address) => {
-            let stored = comments::comment::read_stored(site, *address).await?;
-            if stored.comment.is_erased() {
-                return Err(Refusal::ErasedAlready.into());
-            }
-            Ok(Erasure::Comment { excerpt: excerpt(&stored.comment.body), place })
-        }
-        Thing::Tweet(id) => {
-            let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
-            Ok(Erasure::Tweet { excerpt: excerpt(&tweet.text), place })
-        }
-        _ => Err(Refusal::CannotBeFlagged(thing.clone()).into()),
-    }
+        Contribution::Comment(stored) => Erasure::Comment { excerpt: excerpt(&stored.comment.body), place },
+        Contribution::Tweet(tweet) => Erasure::Tweet { excerpt: excerpt(&tweet.text), place },
+        Contribution::Profile(_) => return Err(Refusal::CannotBeFlagged(thing.clone()).into()),
+    })
+}
+
+/// A post, whatever its state, unless it was erased. Rounds: 1.
+async fn read_unerased(site: &Site, thing: &Thing) -> Result<Contribution> {
+    let post = site.store.fetch(Contribution::of_post(thing)).await??;
+    let is_erased = match &post {
+        Contribution::Story(story) => story.is_erased(),
+        Contribution::Comment(stored) => stored.comment.is_erased(),
+        Contribution::Tweet(_) | Contribution::Profile(_) => false,
+    };
+    if is_erased { Err(Refusal::ErasedAlready.into()) } else { Ok(post) }
 }
 
 /// The address of a comment, as messages name it.

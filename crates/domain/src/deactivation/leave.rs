@@ -9,7 +9,7 @@ use crate::timelines::apart::Apart;
 use crate::timelines::homes::{self, HOME_AT, Home};
 use crate::timelines::{floors, follows, stored, versions};
 use crate::values::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK, Thing, TweetId, UserId, Withheld};
-use crate::{Decision, Error, Site, flags, keys};
+use crate::{Decision, Result, Site, flags, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Unseen posts of a deactivated account that one step looks at.
@@ -26,10 +26,8 @@ pub(crate) fn job(user: UserId) -> Job {
 /// One step: some of the followings, else some of the followers, else some of the tweets.
 /// The tweets are last, because they show which entries of the followers' timelines are the
 /// account's.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(user) = current.subject::<UserId>() else {
-        return Ok(current.skip());
-    };
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(user) = current.subject::<UserId>() else { return Ok(current.skip()) };
     let site = current.site;
     let people = [keys::followings(user), keys::followers(user)]
         .map(|list| read::sorted_range(list, Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK));
@@ -107,12 +105,7 @@ fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
 
 /// Adds to a batch that tweets which wait for approval are deleted. Those that moderators have removed stay for
 /// them. Rounds: 1.
-async fn delete_held(
-    site: &Site,
-    batch: &mut Batch,
-    user: UserId,
-    unseen: Vec<(String, f64)>,
-) -> Result<(), Error> {
+async fn delete_held(site: &Site, batch: &mut Batch, user: UserId, unseen: Vec<(String, f64)>) -> Result<()> {
     let tweets = unseen.iter().filter_map(|(member, _)| match member.parse() {
         Ok(Thing::Tweet(id)) => Some(stored::by_id(id)),
         _ => None,
@@ -128,12 +121,7 @@ async fn delete_held(
 
 /// Removes the tweets of an author from the home timelines of readers, and deleted tweets. Apart from the store, the timelines are made anew when
 /// they are read. Rounds: 2.
-async fn remove_from_homes(
-    site: &Site,
-    batch: &mut Batch,
-    readers: &[UserId],
-    author: UserId,
-) -> Result<(), Error> {
+async fn remove_from_homes(site: &Site, batch: &mut Batch, readers: &[UserId], author: UserId) -> Result<()> {
     if Apart::of(site).is_some() {
         let homes: Vec<_> = readers.iter().copied().map(Home::of).collect();
         site.store.fetch(homes).await?.iter().for_each(|home| home.end(batch));

@@ -3,7 +3,7 @@
 
 use super::records::{
     CommentRecord, FlagRecord, InboxRecord, ListedRecord, MessageRecord, MuteRecord, PersonRecord, Record,
-    TopicRecord, VoteChoice, VoteRecord, VotedKind, whole_seconds,
+    TopicRecord, VoteChoice, VoteRecord, VotedKind,
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntryId, entries_of, message};
@@ -21,7 +21,7 @@ use crate::values::{
     CommentAddress, EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS, Flag,
     Hostname, MessageThreadId, NewsId, StoredMessage, Thing, Timestamp, TweetId, UserId, WITHHELD,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -135,7 +135,7 @@ impl ReadStep {
     }
 
     /// The entries, newest first, and how many there are too many. Rounds: at most 4.
-    pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<PendingEntry>, u64), Error> {
+    pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<PendingEntry>, u64)> {
         let entries = match (self.list, user.voter) {
             (EntryList::Posts(key), _) => return self.posts(site, user, key(user.id)).await,
             (EntryList::Sorted(key), _) => return newest(site, &key(user.id)).await,
@@ -152,7 +152,7 @@ impl ReadStep {
     }
 
     /// The posts of a kind in a list, and those that nobody was shown. Rounds: 2.
-    async fn posts(self, site: &Site, user: &User, key: String) -> Result<(Vec<PendingEntry>, u64), Error> {
+    async fn posts(self, site: &Site, user: &User, key: String) -> Result<(Vec<PendingEntry>, u64)> {
         let (mut entries, left_out) = newest(site, &key).await?;
         let unseen = read::sorted_range(keys::user_unseen(user.id), Order::Descending, 0, EXPORT_LIST);
         let unseen = site.store.fetch(unseen.large()).await?.into_iter().filter_map(|(thing, time)| {
@@ -170,11 +170,7 @@ impl ReadStep {
     }
 
     /// Reads the records of some entries. Rounds: at most 2.
-    pub(super) async fn read(
-        self,
-        export: &Export<'_>,
-        entries: Vec<PendingEntry>,
-    ) -> Result<Vec<Record>, Error> {
+    pub(super) async fn read(self, export: &Export<'_>, entries: Vec<PendingEntry>) -> Result<Vec<Record>> {
         let (site, user) = (export.site, &export.user);
         match self.kind {
             EntryKind::Stories => read_stories(site, &entries).await,
@@ -192,7 +188,7 @@ impl ReadStep {
             EntryKind::Topics => {
                 let topic = |PendingEntry { member: topic, time, .. }| TopicRecord {
                     topic,
-                    since: whole_seconds(time),
+                    since: Timestamp::from_score(time),
                 };
                 Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
             }
@@ -205,14 +201,14 @@ impl ReadStep {
 }
 
 /// The newest entries of a sorted set, and how many older ones there are. Rounds: 1.
-async fn newest(site: &Site, key: &str) -> Result<(Vec<PendingEntry>, u64), Error> {
+async fn newest(site: &Site, key: &str) -> Result<(Vec<PendingEntry>, u64)> {
     let entries = read::sorted_range(key, Order::Descending, 0, EXPORT_LIST);
     let (entries, count) = site.store.fetch((entries, read::sorted_count(key)).large()).await?;
     Ok((entries.into_iter().map(PendingEntry::new).collect(), count.saturating_sub(EXPORT_LIST)))
 }
 
 /// The newest stories of the site, and older ones that the user voted up or saved. Rounds: 1.
-async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
+async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>> {
     let voted = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
     let (drawn, voted) = site.store.fetch((fields::counter(keys::NEWS_COUNT), voted).large()).await?;
     let oldest = drawn.saturating_sub(EXPORT_SCANNED_STORIES) + 1;
@@ -224,7 +220,7 @@ async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>,
 
 /// The newest threads that have to do with the user: of stories that the user submitted, voted
 /// up, saved, read or wrote in. Rounds: 2.
-async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
+async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>> {
     let lists = [keys::user_posted(user), keys::user_upvoted(user), keys::user_comments(user)];
     let lists = lists.map(|list| read::sorted_range(list, Order::Descending, 0, EXPORT_LIST));
     let (lists, visits) = site.store.fetch((lists, read::hash(keys::user_visits(user))).large()).await?;
@@ -252,7 +248,7 @@ async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>,
 }
 
 /// The threads that the user has read lately, the last one first. Rounds: 1.
-async fn visited(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
+async fn visited(site: &Site, user: UserId) -> Result<Vec<PendingEntry>> {
     let visits = site.store.fetch(read::hash(keys::user_visits(user))).await?;
     let time = |mark: &str| Some(mark.parse::<ThreadMark>().ok()?.time.as_score());
     let mut entries: Vec<PendingEntry> = visits
@@ -265,7 +261,7 @@ async fn visited(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> 
 }
 
 /// The fields of a hash with times, the latest first. Rounds: 1.
-async fn chosen(site: &Site, key: &str) -> Result<Vec<PendingEntry>, Error> {
+async fn chosen(site: &Site, key: &str) -> Result<Vec<PendingEntry>> {
     let chosen = site.store.fetch(read::hash(key)).await?;
     let entry = |(member, time): (String, String)| {
         let since: u64 = fields::read(Some(time.as_str()), || key.to_owned(), &member)?;
@@ -277,7 +273,7 @@ async fn chosen(site: &Site, key: &str) -> Result<Vec<PendingEntry>, Error> {
 }
 
 /// The entries of the inbox. Rounds: 1.
-async fn inbox(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
+async fn inbox(site: &Site, user: UserId) -> Result<Vec<PendingEntry>> {
     let entries = site.store.fetch(entries_of(user)).await?;
     let entry = |entry: crate::accounts::inbox::Entry| PendingEntry {
         is_read: entry.read,
@@ -287,7 +283,7 @@ async fn inbox(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
 }
 
 /// The threads of messages with the moderators. Each costs as much as it has messages. Rounds: 2.
-async fn threads_with_moderators(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
+async fn threads_with_moderators(site: &Site, user: UserId) -> Result<Vec<PendingEntry>> {
     let (ids, _) = newest(site, &keys::user_message_threads(user)).await?;
     let threads: Vec<_> = ids.iter().filter_map(PendingEntry::id).map(MessageThread::by_id).collect();
     let threads = site.store.fetch(threads).await?.into_iter().flatten();
@@ -304,14 +300,14 @@ fn title_of(id: NewsId) -> impl Fetch<Value = Option<String>> {
     })
 }
 
-async fn read_stories(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_stories(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let ids = entries.iter().filter_map(PendingEntry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| read::hash_fields(keys::news(id), News::FIELDS)).collect();
-    let stories = site.store.fetch(reads.or_absent().large()).await?.into_iter();
-    Ok(stories.filter_map(News::from_fields).map(|news| Record::Story(news.into())).collect())
+    let reads: Vec<_> = ids.map(News::by_id).collect();
+    let stories = site.store.fetch(reads.or_absent().large()).await?.into_iter().flatten();
+    Ok(stories.map(|news| Record::Story(news.into())).collect())
 }
 
-async fn read_comments(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_comments(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let addresses = entries.iter().filter_map(PendingEntry::id::<CommentAddress>);
     let record = |address: CommentAddress| {
         (title_of(address.news), Comment::at(address)).map(move |(title, comment)| {
@@ -322,13 +318,13 @@ async fn read_comments(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Reco
     Ok(records.into_iter().flatten().collect())
 }
 
-async fn read_tweets(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_tweets(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let tweets: Vec<_> = entries.iter().filter_map(PendingEntry::id::<TweetId>).map(Tweet::by_id).collect();
     let tweets = site.store.fetch(tweets.large()).await?.into_iter().flatten();
     Ok(tweets.map(|tweet| Record::Tweet(tweet.into())).collect())
 }
 
-async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let ids = entries.iter().filter_map(PendingEntry::id::<NewsId>);
     let votes = ids.map(|id| vote_of(id, user).map(move |vote| Some((id, vote?)))).collect::<Vec<_>>();
     let votes = site.store.fetch(votes.large()).await?.into_iter().flatten();
@@ -337,7 +333,7 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -
             kind: VotedKind::Story,
             id: id.to_string(),
             vote: VoteChoice::from(direction),
-            time: Some(whole_seconds(time)),
+            time: Some(Timestamp::from_score(time)),
             title,
         })
     };
@@ -345,32 +341,20 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -
     Ok(records.into_iter().map(Record::Vote).collect())
 }
 
-async fn read_comment_votes(
-    site: &Site,
-    user: UserId,
-    entries: &[PendingEntry],
-) -> Result<Vec<Record>, Error> {
-    let ids: Vec<NewsId> = entries.iter().filter_map(PendingEntry::id).collect();
-    let threads: Vec<_> = ids.iter().map(|id| read::hash(keys::thread(*id))).collect();
-    let threads = site.store.fetch(threads.or_absent().large()).await?;
-    let mut votes = Vec::new();
-    for (news, thread) in ids.into_iter().zip(threads) {
-        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(news, field, json));
-        // The first vote on what one writes is the author's own.
-        for comment in comments.filter(|comment| comment.user_id != user) {
-            if let Some(direction) = comment.vote_of(user) {
-                votes.push((
-                    (Reverse(news), comment.id),
-                    VoteRecord::on_comment(comment.address(), direction),
-                ));
-            }
-        }
-    }
+async fn read_comment_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>> {
+    let threads: Vec<_> = entries.iter().filter_map(PendingEntry::id).map(Comment::of_story).collect();
+    let comments = site.store.fetch(threads.large()).await?.into_iter().flatten();
+    let vote = |comment: Comment| {
+        let vote = VoteRecord::on_comment(comment.address(), comment.vote_of(user)?);
+        Some(((Reverse(comment.news), comment.id), vote))
+    };
+    // The first vote on what one writes is the author's own.
+    let mut votes: Vec<_> = comments.filter(|comment| comment.user_id != user).filter_map(vote).collect();
     votes.sort_by_key(|(place, _)| *place);
     Ok(votes.into_iter().map(|(_, vote)| Record::Vote(vote)).collect())
 }
 
-async fn read_site_votes(site: &Site, user: &User, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_site_votes(site: &Site, user: &User, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let Some(voter) = user.voter else { return Ok(Vec::new()) };
     let hosts = entries.iter().filter_map(|entry| Hostname::parse(&entry.member).ok());
     let hosts: Vec<Hostname> = hosts.collect();
@@ -383,7 +367,7 @@ async fn read_site_votes(site: &Site, user: &User, entries: &[PendingEntry]) -> 
     Ok(votes.collect())
 }
 
-async fn read_flags(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_flags(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let things = entries.iter().filter_map(|entry| Some((entry.id::<Thing>()?, entry.time)));
     let things: Vec<(Thing, f64)> = things.collect();
     let flags: Vec<_> =
@@ -396,35 +380,35 @@ async fn read_flags(site: &Site, user: UserId, entries: &[PendingEntry]) -> Resu
             id: thing.id(),
             reason: flag.reason.name(),
             note: Some(flag.note.to_string()).filter(|note| !note.is_empty()),
-            time: whole_seconds(time),
+            time: Timestamp::from_score(time),
         }))
     });
     Ok(flags.collect())
 }
 
-async fn read_listed(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_listed(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let stories = entries.iter().filter_map(|entry| Some((entry.id::<NewsId>()?, entry.time)));
     let record = |(news_id, time)| {
-        title_of(news_id).map(move |title| ListedRecord { news_id, time: whole_seconds(time), title })
+        title_of(news_id).map(move |title| ListedRecord { news_id, time: Timestamp::from_score(time), title })
     };
     let listed = site.store.fetch(stories.map(record).collect::<Vec<_>>()).await?;
     Ok(listed.into_iter().map(Record::Listed).collect())
 }
 
 /// The people on a list, without those whose account is deactivated.
-async fn read_people(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_people(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let people: Vec<(UserId, f64)> =
         entries.iter().filter_map(|entry| Some((entry.id()?, entry.time))).collect();
     let names = site.store.fetch(People::of(people.iter().map(|(id, _)| *id))).await?;
     let person = |(id, since): (UserId, f64)| {
         let username = names.get(id)?.username.clone();
-        Some(Record::Person(PersonRecord { username, since: whole_seconds(since) }))
+        Some(Record::Person(PersonRecord { username, since: Timestamp::from_score(since) }))
     };
     Ok(people.into_iter().filter_map(person).collect())
 }
 
 /// Reads the mutes: `<what>:<value>`, where the value of a person is the id.
-async fn read_mutes(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_mutes(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     const PERSON: &str = "user";
     let mutes: Vec<(&str, &str, f64)> = entries
         .iter()
@@ -439,13 +423,13 @@ async fn read_mutes(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>
     let mute = |(what, value, since): (&str, &str, f64)| {
         let value = if what == PERSON { &names.get(value.parse().ok()?)?.username } else { value };
         let (what, value) = (what.to_owned(), value.to_owned());
-        Some(Record::Mute(MuteRecord { what, value, since: whole_seconds(since) }))
+        Some(Record::Mute(MuteRecord { what, value, since: Timestamp::from_score(since) }))
     };
     Ok(mutes.into_iter().filter_map(mute).collect())
 }
 
 /// The messages of some threads. Rounds: 2.
-async fn read_messages(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+async fn read_messages(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>> {
     let threads = entries.iter().filter_map(|entry| Some((entry.id::<MessageThreadId>()?, entry.cost)));
     let threads: Vec<_> = threads
         .map(|(id, count)| message_threads::texts(id, 1..=count).map(move |messages| (id, messages)))
@@ -464,7 +448,7 @@ async fn read_messages(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Reco
     Ok(messages.map(record).collect())
 }
 
-async fn read_inbox(site: &Site, user: UserId, entries: Vec<PendingEntry>) -> Result<Vec<Record>, Error> {
+async fn read_inbox(site: &Site, user: UserId, entries: Vec<PendingEntry>) -> Result<Vec<Record>> {
     let records = entries.into_iter().filter_map(|entry| {
         let id: EntryId = entry.id()?;
         let text = match id {
@@ -474,7 +458,7 @@ async fn read_inbox(site: &Site, user: UserId, entries: Vec<PendingEntry>) -> Re
         Some(Fetch::map(text, move |text| InboxRecord {
             kind: id.kind().name(),
             id: entry.member,
-            time: whole_seconds(entry.time),
+            time: Timestamp::from_score(entry.time),
             read: entry.is_read,
             text: text.flatten(),
         }))

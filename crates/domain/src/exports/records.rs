@@ -264,19 +264,12 @@ impl From<Tweet> for TweetRecord {
     fn from(tweet: Tweet) -> Self {
         Self {
             id: tweet.id,
-            time: whole_seconds(tweet.created_at),
+            time: Timestamp::from_score(tweet.created_at),
             news_id: tweet.news_id,
             withheld: reason(tweet.withheld.as_ref()),
             text: tweet.text,
         }
     }
-}
-
-/// The second of a stored score.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(super) const fn whole_seconds(score: f64) -> Timestamp {
-    // The cast saturates.
-    Timestamp(score as u64)
 }
 
 /// The kind of thing that a vote is on.

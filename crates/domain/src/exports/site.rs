@@ -20,7 +20,7 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, EXPORT_CHUNK, Hostname, ItemNumber, NewsId, Timestamp, Topics,
     UserId, Withheld,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Result, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use strum::{EnumIter, IntoStaticStr};
@@ -93,7 +93,7 @@ pub struct SiteExport {
 
 impl SiteExport {
     /// Begins an export. Rounds: 1.
-    pub async fn begin(site: Arc<Site>, now: Timestamp) -> Result<Self, Error> {
+    pub async fn begin(site: Arc<Site>, now: Timestamp) -> Result<Self> {
         let highest = site.store.fetch(fields::counter(keys::ITEMS_COUNT)).await?;
         Ok(Self { site, now, highest, read: 0 })
     }
@@ -115,7 +115,7 @@ impl SiteExport {
 
     /// The next part of a section, which may be empty; `None` at its end. Rounds: at most 4 for each story that the
     /// items are on, and 2.
-    pub async fn next(&mut self, section: SiteSection) -> Result<Option<Vec<Exported>>, Error> {
+    pub async fn next(&mut self, section: SiteSection) -> Result<Option<Vec<Exported>>> {
         match section {
             SiteSection::People => self.people().await,
             SiteSection::Items => self.items().await,
@@ -124,7 +124,7 @@ impl SiteExport {
         }
     }
 
-    async fn people(&mut self) -> Result<Option<Vec<Exported>>, Error> {
+    async fn people(&mut self) -> Result<Option<Vec<Exported>>> {
         let count = self.site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
         if self.read >= count {
             return Ok(None);
@@ -144,7 +144,7 @@ impl SiteExport {
         Ok(Some(found.into_iter().filter_map(person).collect()))
     }
 
-    async fn items(&mut self) -> Result<Option<Vec<Exported>>, Error> {
+    async fn items(&mut self) -> Result<Option<Vec<Exported>>> {
         let chunk =
             self.site.store.fetch(items::between((self.read + 1, self.highest), EXPORT_CHUNK)).await?;
         let Some((_, last)) = chunk.last() else { return Ok(None) };
@@ -183,7 +183,7 @@ impl SiteExport {
         Ok(Some(exported.collect()))
     }
 
-    async fn topics(&mut self) -> Result<Option<Vec<Exported>>, Error> {
+    async fn topics(&mut self) -> Result<Option<Vec<Exported>>> {
         if self.read > 0 {
             return Ok(None);
         }
@@ -192,7 +192,7 @@ impl SiteExport {
         Ok(Some(sentences.0.into_iter().map(|(topic, sentence)| Exported::Topic(topic, sentence)).collect()))
     }
 
-    async fn sites(&mut self) -> Result<Option<Vec<Exported>>, Error> {
+    async fn sites(&mut self) -> Result<Option<Vec<Exported>>> {
         if !self.site.rules.features.sites {
             return Ok(None);
         }

@@ -2,16 +2,11 @@
 
 use super::of_thing::{REJECTED, UPHELD};
 use crate::values::{Flag, Thing, UserId};
-use crate::{Error, Site, keys, review};
+use crate::{Result, Site, keys, review};
 use tidings_keyspace::{Batch, read};
 
 /// Adds to a batch that a person's flag of a thing has no note. Rounds: 1.
-pub(crate) async fn erase_note(
-    site: &Site,
-    batch: &mut Batch,
-    thing: &Thing,
-    person: UserId,
-) -> Result<(), Error> {
+pub(crate) async fn erase_note(site: &Site, batch: &mut Batch, thing: &Thing, person: UserId) -> Result<()> {
     let (key, field) = (keys::flags(thing), person.to_string());
     let stored = site.store.fetch(read::field(&key, &field)).await?;
     let flag = stored.as_ref().and_then(|stored| stored.parse::<Flag>().ok());
@@ -23,7 +18,7 @@ pub(crate) async fn erase_note(
 }
 
 /// Adds to a batch that the flags of a post have no notes, and that none waits. Rounds: 1.
-pub(crate) async fn erase(site: &Site, batch: &mut Batch, thing: &Thing) -> Result<(), Error> {
+pub(crate) async fn erase(site: &Site, batch: &mut Batch, thing: &Thing) -> Result<()> {
     let key = keys::flags(thing);
     let flags = site.store.fetch(read::hash(&key)).await?;
     for (person, stored) in flags.0 {
@@ -47,7 +42,7 @@ pub(crate) async fn erase(site: &Site, batch: &mut Batch, thing: &Thing) -> Resu
 }
 
 /// Deletes the flags of something, and their traces with the people who flagged. Rounds: 2.
-pub(crate) async fn forget(site: &Site, thing: &Thing) -> Result<(), Error> {
+pub(crate) async fn forget(site: &Site, thing: &Thing) -> Result<()> {
     let (flags, key) = (keys::flags(thing), thing.key());
     let flaggers = site.store.fetch(read::hash(&flags)).await?;
     let mut batch = Batch::new();

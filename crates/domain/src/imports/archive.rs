@@ -14,10 +14,10 @@ use crate::news::item::{LOCKED, News};
 use crate::sites::{Listed, StartingVoters};
 use crate::values::words::grouped;
 use crate::values::{
-    CommentAddress, CommentId, Hostname, ImportSource, ImportedName, ItemNumber, MAX_COMMENTS_PER_THREAD,
-    NewsId, Timestamp, Topics, UserId,
+    Body, CommentAddress, CommentId, Hostname, ImportSource, ImportedName, ImportedVotes, ItemNumber,
+    MAX_COMMENTS_PER_THREAD, NewsId, Timestamp, Topics, UserId,
 };
-use crate::{Applied, Error, Site, fields, keys, records};
+use crate::{Error, Result, Site, fields, keys, records};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, read};
 
@@ -101,7 +101,7 @@ pub async fn import_lines(
     now: Timestamp,
     archive: &Archive,
     lines: &[NumberedLine],
-) -> Result<Imported, Error> {
+) -> Result<Imported> {
     let source = &archive.source;
     let mut imported = Imported::default();
     let mut plan = Plan::read(site, source, lines).await?;
@@ -143,7 +143,7 @@ pub async fn import_lines(
 
 /// Whether items from a source are those of this site itself, of which it has some, and none that were imported. Rounds:
 /// at most 1.
-pub async fn is_own_export(site: &Site, source: &ImportSource) -> Result<bool, Error> {
+pub async fn is_own_export(site: &Site, source: &ImportSource) -> Result<bool> {
     if source_of_site(site).as_ref() != Some(source) {
         return Ok(false);
     }
@@ -163,7 +163,7 @@ async fn write_site_votes(
     now: Timestamp,
     host: &Hostname,
     votes: ArchivedVotes,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     if site.store.fetch(read::field(keys::link(host), "count_of_votes")).await?.is_some() {
         return Ok(false);
     }
@@ -218,11 +218,21 @@ impl OldThread {
     }
 }
 
+/// A new comment.
+struct NewComment<'a> {
+    /// Its number there; `None` for the text of a story with a link, which is the first comment here.
+    number: Option<u64>,
+    parent: Parent,
+    by: &'a Option<ImportedName>,
+    /// `None` for the place of one that is gone.
+    body: Option<&'a Body>,
+    posted: Timestamp,
+    votes: ImportedVotes,
+}
+
 /// A new item, in the order of the lines.
 enum NewItem {
     Story(usize),
-    /// The text of a story with a link, which is the first comment here.
-    StoryText(usize),
     Comment(StoryPlace, usize),
 }
 
@@ -234,8 +244,8 @@ struct Plan<'a> {
     places: HashMap<u64, ParentItem>,
     old: HashMap<NewsId, OldThread>,
     stories: Vec<&'a ArchivedStory>,
-    /// The new comments of each story, with what they reply to.
-    threads: HashMap<StoryPlace, Vec<(&'a ArchivedComment, Parent)>>,
+    /// The new comments of each story.
+    threads: HashMap<StoryPlace, Vec<NewComment<'a>>>,
     items: Vec<NewItem>,
     /// Numbers there that were seen among the lines.
     seen: HashSet<u64>,
@@ -243,7 +253,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Reads what the lines depend on. Rounds: at most 3.
-    async fn read(site: &Site, source: &ImportSource, lines: &[NumberedLine]) -> Result<Self, Error> {
+    async fn read(site: &Site, source: &ImportSource, lines: &[NumberedLine]) -> Result<Self> {
         let numbers: HashSet<u64> = lines
             .iter()
             .flat_map(|line| match &line.content {
@@ -310,8 +320,12 @@ impl<'a> Plan<'a> {
             .insert(story.number, ParentItem { story: StoryPlace::New(place), comment: Parent::Story });
         self.stories.push(story);
         self.items.push(NewItem::Story(place));
-        if self.has_first_comment(place) {
-            self.items.push(NewItem::StoryText(place));
+        let ArchivedStory { by, content: ImportedStory { url, text, posted, .. }, .. } = story;
+        if let (Some(_), Some(text)) = (url, text) {
+            let (parent, votes) = (Parent::Story, ImportedVotes::default());
+            let first = NewComment { number: None, parent, by, body: Some(text), posted: *posted, votes };
+            self.threads.entry(StoryPlace::New(place)).or_default().push(first);
+            self.items.push(NewItem::Comment(StoryPlace::New(place), 0));
         }
         imported.stories += 1;
     }
@@ -338,7 +352,7 @@ impl<'a> Plan<'a> {
                     return;
                 }
             },
-            StoryPlace::New(place) => (u64::from(self.has_first_comment(place)), None),
+            StoryPlace::New(_) => (0, None),
         };
         if let Some(closed) = closed {
             imported.refused.push((line, closed.to_owned()));
@@ -352,7 +366,9 @@ impl<'a> Plan<'a> {
             return;
         }
         self.seen.insert(comment.number);
-        thread.push((comment, parent));
+        let ArchivedComment { number, by, body, posted, votes, .. } = comment;
+        let (number, body) = (Some(*number), body.as_ref().ok());
+        thread.push(NewComment { number, parent, by, body, posted: *posted, votes: *votes });
         self.places.insert(comment.number, ParentItem { story, comment: Parent::New(place) });
         self.items.push(NewItem::Comment(story, place));
         match comment.body {
@@ -364,12 +380,6 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn has_first_comment(&self, place: usize) -> bool {
-        self.stories
-            .get(place)
-            .is_some_and(|ArchivedStory { content, .. }| content.url.is_some() && content.text.is_some())
-    }
-
     /// Those who wrote new items, each with the time of the first one.
     fn people(&self) -> HashMap<Option<ImportedName>, Timestamp> {
         let mut people: HashMap<Option<ImportedName>, Timestamp> = HashMap::new();
@@ -378,7 +388,7 @@ impl<'a> Plan<'a> {
             *first = posted.min(*first);
         };
         self.stories.iter().for_each(|story| add(&story.by, story.content.posted));
-        self.threads.values().flatten().for_each(|(comment, _)| add(&comment.by, comment.posted));
+        self.threads.values().flatten().for_each(|comment| add(comment.by, comment.posted));
         people
     }
 
@@ -389,7 +399,7 @@ impl<'a> Plan<'a> {
         now: Timestamp,
         source: &ImportSource,
         accounts: &HashMap<Option<ImportedName>, UserId>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if self.items.is_empty() {
             return Ok(());
         }
@@ -409,7 +419,7 @@ impl<'a> Plan<'a> {
         // The number of the first new comment of a story.
         let first_of = |story: StoryPlace| match story {
             StoryPlace::Old(id) => first_comments.get(&id).copied().unwrap_or(1),
-            StoryPlace::New(place) => 1 + u64::from(self.has_first_comment(place)),
+            StoryPlace::New(_) => 1,
         };
         let (mut batch, mut comments) = (Batch::new(), Vec::new());
         for (number, item) in (first_item..).map(ItemNumber).zip(&self.items) {
@@ -430,50 +440,35 @@ impl<'a> Plan<'a> {
                     };
                     write_link(&mut batch, site, now, id, &link);
                 }
-                NewItem::StoryText(place) => {
-                    let Some(story) = self.stories.get(*place) else { continue };
-                    let Some(text) = &story.content.text else { continue };
-                    let (news, comment) = (story_id(StoryPlace::New(*place)), CommentId(1));
-                    let address = CommentAddress { news, comment };
-                    comments.push(Comment::new(
-                        (address, None),
-                        author(&story.by)?,
-                        text,
-                        story.content.posted,
-                    ));
-                    items::write(&mut batch, Item::Comment(address), number);
-                }
                 NewItem::Comment(story, place) => {
                     let thread = self.threads.get(story);
-                    let Some((archived, parent)) = thread.and_then(|thread| thread.get(*place)) else {
-                        continue;
-                    };
+                    let Some(new) = thread.and_then(|thread| thread.get(*place)) else { continue };
                     let id = |place: usize| CommentId(first_of(*story).saturating_add(count(place)));
-                    let parent = match parent {
+                    let parent = match new.parent {
                         Parent::Story => None,
-                        Parent::Old(parent) => Some(*parent),
-                        Parent::New(place) => Some(id(*place)),
+                        Parent::Old(parent) => Some(parent),
+                        Parent::New(place) => Some(id(place)),
                     };
-                    let (news, id, by) = (story_id(*story), id(*place), author(&archived.by)?);
+                    let (news, id, by) = (story_id(*story), id(*place), author(new.by)?);
                     let place = (CommentAddress { news, comment: id }, parent);
-                    let mut comment = match &archived.body {
-                        Ok(body) => Comment::new(place, by, body, archived.posted),
-                        Err(_) => Comment::deleted_place(place, by, archived.posted),
+                    let mut comment = match new.body {
+                        Some(body) => Comment::new(place, by, body, new.posted),
+                        None => Comment::deleted_place(place, by, new.posted),
                     };
-                    comment.imported_votes = archived.votes;
-                    comment.source = Some(format!("{source}:{}", archived.number).into());
+                    comment.imported_votes = new.votes;
                     items::write(&mut batch, Item::Comment(comment.address()), number);
+                    if let Some(number_there) = new.number {
+                        comment.source = Some(format!("{source}:{number_there}").into());
+                        items::write_imported(&mut batch, source, number_there, number);
+                    }
                     comments.push(comment);
-                    items::write_imported(&mut batch, source, archived.number, number);
                 }
             }
         }
         records::add(&mut batch, &comments);
         for story in (0..self.stories.len()).map(StoryPlace::New) {
-            let comments = self.threads.get(&story).map_or(0, |thread| count(thread.len()));
-            let last = (first_of(story) - 1).saturating_add(comments);
-            if last > 0 {
-                batch.set_field(keys::thread(story_id(story)), NEXT_ID, last.to_string());
+            if let Some(thread) = self.threads.get(&story) {
+                batch.set_field(keys::thread(story_id(story)), NEXT_ID, thread.len().to_string());
             }
         }
         for (id, OldThread { news, .. }) in &self.old {
@@ -482,14 +477,11 @@ impl<'a> Plan<'a> {
                 batch.field_absent(keys::news(*id), LOCKED);
             }
         }
-        match site.apply(batch).await? {
-            Applied::Yes(_) => Ok(()),
-            Applied::No(_) => Err(Error::Busy),
-        }
+        site.apply(batch).await?.or(Error::Busy).map(drop)
     }
 
     /// Draws numbers for the new comments of old stories. Returns the first of each. Rounds: 1, none without any.
-    async fn draw_comments(&self, site: &Site) -> Result<HashMap<NewsId, u64>, Error> {
+    async fn draw_comments(&self, site: &Site) -> Result<HashMap<NewsId, u64>> {
         let mut batch = Batch::new();
         let mut counts = Vec::new();
         for (story, thread) in &self.threads {

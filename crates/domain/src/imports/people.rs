@@ -8,7 +8,7 @@ use crate::imports::lines::ArchivedPerson;
 use crate::news::item::SOURCE;
 use crate::values::secrets::random_token;
 use crate::values::{Body, FullName, ImportSource, ImportedName, Timestamp, UserId, Username, lookalikes};
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Error, Result, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -21,7 +21,7 @@ pub async fn import_accounts(
     site: &Site,
     now: Timestamp,
     people: &[(String, Username)],
-) -> Result<HashMap<String, UserId>, Error> {
+) -> Result<HashMap<String, UserId>> {
     let people: Vec<WantedAccount<'_>> = people
         .iter()
         .map(|(source, name)| WantedAccount { source: source.clone(), name: name.as_str(), created: now })
@@ -53,7 +53,7 @@ struct Accounts {
     created: Vec<(String, String)>,
 }
 
-async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike) -> Result<Accounts, Error> {
+async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike) -> Result<Accounts> {
     let mut found = known(site, people.iter().map(|person| person.source.as_str())).await?;
     let missing: Vec<&WantedAccount<'_>> =
         people.iter().filter(|person| !found.contains_key(&person.source)).collect();
@@ -79,17 +79,12 @@ async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike)
         created.push((person.source.clone(), name.name));
         found.insert(person.source.clone(), id);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(Accounts { found, created }),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(Accounts { found, created })
 }
 
 /// The accounts of people who were imported before. Rounds: 1.
-async fn known<'a>(
-    site: &Site,
-    sources: impl Iterator<Item = &'a str>,
-) -> Result<HashMap<String, UserId>, Error> {
+async fn known<'a>(site: &Site, sources: impl Iterator<Item = &'a str>) -> Result<HashMap<String, UserId>> {
     let sources: Vec<&str> = sources.collect();
     // Redis refuses to look for nothing.
     if sources.is_empty() {
@@ -114,7 +109,7 @@ fn write_account(
     site: &Site,
     (id, name): (UserId, &str),
     created: Timestamp,
-) -> Result<(), Error> {
+) -> Result<()> {
     batch.key_absent(keys::user(id));
     batch.set_fields(
         keys::user(id),
@@ -146,11 +141,7 @@ struct FreeName {
 }
 
 /// A free name for each person: the username, if necessary with a number.
-async fn free_names(
-    site: &Site,
-    people: &[&WantedAccount<'_>],
-    alike: Alike,
-) -> Result<Vec<FreeName>, Error> {
+async fn free_names(site: &Site, people: &[&WantedAccount<'_>], alike: Alike) -> Result<Vec<FreeName>> {
     let [mut given, mut given_alike]: [HashSet<String>; 2] = Default::default();
     let mut names: Vec<Option<FreeName>> = vec![None; people.len()];
     for number in 1_u64.. {
@@ -205,7 +196,7 @@ pub(super) async fn people_of_archive(
     site: &Site,
     source: &ImportSource,
     people: &HashMap<Option<ImportedName>, Timestamp>,
-) -> Result<ArchivePeople, Error> {
+) -> Result<ArchivePeople> {
     let mut wanted: Vec<WantedAccount<'_>> = people
         .iter()
         .filter_map(|(name, created)| {
@@ -232,7 +223,7 @@ pub(super) async fn people_of_archive(
 }
 
 /// The account of all who have left a site: a deactivated one.
-async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Result<UserId, Error> {
+async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Result<UserId> {
     if let Some(id) = known(site, std::iter::once(source)).await?.remove(source) {
         return Ok(id);
     }
@@ -241,10 +232,8 @@ async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Resu
     note(&mut batch, source, id);
     write_account(&mut batch, site, (id, DELETED_USERNAME), time)?;
     batch.set_field(keys::user(id), DEACTIVATED, time.to_string());
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(id),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(id)
 }
 
 /// Gives new accounts what their owners said about themselves, their karma and their age there, each once. Unless the
@@ -257,7 +246,7 @@ pub(super) async fn write_profiles(
     site: &Site,
     archive: &Archive,
     people: &[(UserId, &ArchivedPerson)],
-) -> Result<u64, Error> {
+) -> Result<u64> {
     if people.is_empty() {
         return Ok(0);
     }
@@ -297,8 +286,6 @@ pub(super) async fn write_profiles(
     if count == 0 {
         return Ok(0);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(count),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    site.apply(batch).await?.or(Error::Busy)?;
+    Ok(count)
 }

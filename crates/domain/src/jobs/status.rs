@@ -4,10 +4,10 @@ use super::Job;
 use crate::process_state::process_state;
 use crate::queue::{Lane, LaneFigures};
 use crate::values::{MAX_QUEUED_JOBS, Moment};
-use crate::{Error, Site};
+use crate::{Result, Site};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{EngineClock, Fetch};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -58,13 +58,9 @@ impl Jobs {
         }
     }
 
-    fn failing(&self) -> MutexGuard<'_, HashMap<Job, Failing>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes that a job cannot be done. Returns whether the log should say so: the first time, and once an hour.
     pub(super) fn note_failure(&self, job: &Job, now: Moment) -> bool {
-        let mut failing = self.failing();
+        let mut failing = self.failing.lock();
         if !failing.contains_key(job) && failing.len() >= MAX_QUEUED_JOBS {
             return false;
         }
@@ -77,16 +73,16 @@ impl Jobs {
 
     /// Forgets the jobs that wait no more.
     pub(super) fn note_waiting(&self, is_waiting: impl Fn(&Job) -> bool) {
-        self.failing().retain(|job, _| is_waiting(job));
+        self.failing.lock().retain(|job, _| is_waiting(job));
     }
 
     fn oldest_failing(&self) -> Option<Moment> {
-        self.failing().values().map(|failing| failing.since).min()
+        self.failing.lock().values().map(|failing| failing.since).min()
     }
 
     pub(super) fn note_finished(&self, job: &Job, begun: Moment, clock: &EngineClock) {
         let milliseconds = clock.now_ms().saturating_sub(begun.0);
-        self.failing().remove(job);
+        self.failing.lock().remove(job);
         self.finished.fetch_add(1, Ordering::Relaxed);
         self.last_milliseconds.store(milliseconds, Ordering::Relaxed);
         tracing::debug!(%job, milliseconds, "background job finished");
@@ -119,6 +115,6 @@ impl JobStatus {
 }
 
 /// The figures of the background jobs. Rounds: 1.
-pub async fn status(site: &Site) -> Result<JobStatus, Error> {
+pub async fn status(site: &Site) -> Result<JobStatus> {
     Ok(site.store.fetch(JobStatus::read(site)).await?)
 }

@@ -5,9 +5,10 @@ use super::{Job, JobKind, StepOutcome, do_some_steps, warn_of_unknown_kind};
 use crate::jobs::Jobs;
 use crate::queue::{Lane, Lease};
 use crate::values::{JOB_SCAN, Moment};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tidings_keyspace::{Batch, EngineClock, Store};
 use tidings_supervision::catch;
@@ -84,13 +85,13 @@ impl Worker {
             return warn_of_unknown_kind(&self.site, &job, Moment::now(&self.clock));
         };
         let Ok(place) = self.places.clone().acquire_owned().await else { return };
-        if !self.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(job.clone()) {
+        if !self.at_work.lock().insert(job.clone()) {
             return;
         }
         let (site, clock, at_work) = (self.site.clone(), self.clock.clone(), self.at_work.clone());
         self.tasks.spawn(async move {
             let outcome = catch("job", do_some_steps(&site, Moment::now(&clock), kind, &job)).await;
-            at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
+            at_work.lock().remove(&job);
             match outcome {
                 Some(Ok(StepOutcome::Done)) => site.of::<Jobs>().note_finished(&job, begun, &clock),
                 Some(Ok(StepOutcome::More)) => site.of::<Jobs>().start_soon(job, begun),
@@ -131,7 +132,7 @@ impl Worker {
     }
 
     /// Jobs that no server is working on. Rounds: 2.
-    async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
+    async fn abandoned(&self) -> Result<Vec<(Job, Moment)>> {
         let due = self.store.fetch(Lane::JOBS.due(Moment::now(&self.clock).timestamp(), JOB_SCAN)).await?;
         if u64::try_from(due.len()).is_ok_and(|due| due < JOB_SCAN) {
             let names: HashSet<&str> = due.iter().map(|(name, _)| name.as_str()).collect();
@@ -146,7 +147,7 @@ impl Worker {
             let begun = Moment::from_score(score);
             let is_left = now.0.abs_diff(begun.0) < FRESH_MS || !held.is_free(&self.site, now);
             let is_left = is_left && self.site.store.is_shared();
-            let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
+            let at_work = self.at_work.lock().contains(&job);
             if job.kind_in(self.kinds).is_none() {
                 warn_of_unknown_kind(&self.site, &job, now);
             } else if !at_work && !is_left {

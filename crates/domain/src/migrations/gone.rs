@@ -3,18 +3,16 @@
 use super::STORIES_AT_ONCE;
 use crate::comments::comment::Comment;
 use crate::key_walk::{KeyWalk, first_parts};
-use crate::keys;
 use crate::keys::families::{self, Family};
-use crate::news::item::News;
 use crate::records::RecordEntries;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::values::NewsId;
-use crate::{Error, Site};
-use tidings_keyspace::{Batch, Fetch, read};
+use crate::{Result, Site};
+use tidings_keyspace::Batch;
 
 /// Goes over all stories and their threads. Rounds: 1 for each 1,000 keys, and 2 for each ten stories.
-pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         let stories = first_parts(&keys, &families::NEWS).filter_map(|id| id.parse().ok());
@@ -26,13 +24,10 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
 }
 
 /// Lists those among some stories and their comments. Rounds: 2.
-async fn list(site: &Site, stories: &[NewsId]) -> Result<(), Error> {
-    let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
-    let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
+async fn list(site: &Site, stories: &[NewsId]) -> Result<()> {
+    let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
     let mut batch = Batch::new();
-    for (id, (news, thread)) in stories.iter().zip(read) {
-        let comment = |(field, json): &(String, String)| Comment::from_field(*id, field, json);
-        let comments: Vec<Comment> = thread.0.iter().filter_map(comment).collect();
+    for (news, comments) in site.store.fetch(read).await? {
         let entries = [RecordEntries::of(&news), RecordEntries::of(&comments)];
         let gone = [&families::USER_GONE_STORIES, &families::USER_GONE_COMMENTS];
         for (list, member, score) in entries.iter().flat_map(RecordEntries::members) {

@@ -5,11 +5,11 @@ use super::KEYS_AT_ONCE;
 use crate::report::Advance;
 use crate::timelines::homes::Home;
 use crate::values::UserId;
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Expiry, read};
 
 /// Ends all home timelines, if they were moved, and forgets where to. Rounds: 2, and 2 for each 1,000 users.
-pub(super) async fn end_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn end_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     let reads = (read::expiry(keys::OLD_TIMELINE_PLACE), fields::counter(keys::USERS_COUNT));
     let (place, last) = site.store.fetch(reads).await?;
     if place == Expiry::Absent {

@@ -9,18 +9,18 @@ use crate::news::item::News;
 use crate::report::Advance;
 use crate::timelines::tweets::Tweet;
 use crate::values::{Action, Thing, UNSEEN, WITHHELD, Withheld};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// Goes over all keys. Rounds: 4 for each 1,000 keys, and 2 for each post that is marked.
-pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         let removed: Vec<Thing> = keys.iter().filter_map(|key| thing_of(key)).collect();
         let waited = |record: &Option<Withdrawn>| {
             record
                 .as_ref()
-                .and_then(|record| record.earlier.as_ref())
+                .and_then(|record| record.removed.earlier.as_ref())
                 .is_some_and(|earlier| earlier.is_held() || earlier.is_unreadable())
         };
         mark(site, with_record(site, removed, waited).await?).await?;
@@ -41,14 +41,14 @@ async fn with_record(
     site: &Site,
     things: Vec<Thing>,
     is_so: impl Fn(&Option<Withdrawn>) -> bool,
-) -> Result<Vec<Thing>, Error> {
+) -> Result<Vec<Thing>> {
     let records: Vec<_> = things.iter().map(|thing| Withdrawn::of(thing).or_absent()).collect();
     let records = site.store.fetch(records).await?;
     Ok(things.into_iter().zip(records).filter(|(_, record)| is_so(record)).map(|(thing, _)| thing).collect())
 }
 
 /// Marks those of some posts that are removed. Rounds: 2 for each.
-async fn mark(site: &Site, things: Vec<Thing>) -> Result<(), Error> {
+async fn mark(site: &Site, things: Vec<Thing>) -> Result<()> {
     for thing in &things {
         mark_one(site, thing).await?;
     }
@@ -56,7 +56,7 @@ async fn mark(site: &Site, things: Vec<Thing>) -> Result<(), Error> {
 }
 
 /// Does nothing if the post has changed meanwhile.
-async fn mark_one(site: &Site, thing: &Thing) -> Result<(), Error> {
+async fn mark_one(site: &Site, thing: &Thing) -> Result<()> {
     let is_removed = |state: &Option<Withheld>| state.as_ref().is_some_and(Withheld::is_removed);
     let mut batch = Batch::new();
     match thing {

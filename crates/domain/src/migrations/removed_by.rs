@@ -12,8 +12,8 @@ use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::timelines::tweets::Tweet;
-use crate::values::{CommentAddress, Moment, NewsId, REMOVED, RemovedBy, Thing, TweetId, UserId, Withheld};
-use crate::{Error, Site, keys};
+use crate::values::{CommentAddress, Moment, NewsId, REMOVED, Thing, TweetId, UserId, Withheld};
+use crate::{Result, Site, keys};
 use tidings_keyspace::{Batch, Order, read};
 
 /// Entries that are put back in one batch.
@@ -25,7 +25,7 @@ const JOBS: [&str; 4] = ["withdraw", "return", "retract", "sweep"];
 
 /// Goes over all keys. Rounds: 1 for each 1,000 keys, and at most 4 for each removed comment and tweet and for each 500
 /// subscribers.
-pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     let waiting =
         site.store.fetch(read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX)).await?;
     let mut batch = Batch::new();
@@ -53,7 +53,7 @@ pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
 }
 
 /// The same for stories and profiles. Rounds: 1 for each 1,000 keys, and 2 for each of them that is removed or merged.
-pub(super) async fn move_the_rest(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn move_the_rest(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         for key in &keys {
@@ -69,31 +69,29 @@ pub(super) async fn move_the_rest(site: &Site, advance: Advance<'_>) -> Result<(
 
 /// The place of its article, and what guards its URL, need no record: the one follows from the article, and the other gives
 /// way while the story is removed.
-async fn of_story(site: &Site, id: NewsId) -> Result<(), Error> {
+async fn of_story(site: &Site, id: NewsId) -> Result<()> {
     let (record, news) = site.store.fetch((Withdrawn::of(&Thing::Story(id)), News::by_id(id))).await?;
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(news) = news
         && news.withheld.as_ref().is_some_and(|state| state.is_removed() || state.is_merged())
     {
-        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         news.check_state(&mut batch);
-        batch.set_field(keys::news(id), REMOVED, removed.to_string());
+        batch.set_field(keys::news(id), REMOVED, record.removed.to_string());
     }
     record.forget(&mut batch);
     apply(&site.store, batch).await.map(drop)
 }
 
 /// Nobody puts back the profile of an account that is gone.
-async fn of_profile(site: &Site, thing: &Thing) -> Result<(), Error> {
+async fn of_profile(site: &Site, thing: &Thing) -> Result<()> {
     let Ok(id) = thing.id().parse::<UserId>() else { return Ok(()) };
     let account = read::fields(keys::user(id), ["id", DEACTIVATED]);
     let (record, account) = site.store.fetch((Withdrawn::of(thing), account)).await?;
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if matches!(account, [Some(_), None]) {
-        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
-        batch.set_field(keys::user(id), REMOVED, removed.to_string());
+        batch.set_field(keys::user(id), REMOVED, record.removed.to_string());
         for (field, kept) in REMOVED_TEXTS {
             if let Some(text) = record.rest::<String>(field) {
                 batch.set_field(keys::user(id), kept, text);
@@ -104,7 +102,7 @@ async fn of_profile(site: &Site, thing: &Thing) -> Result<(), Error> {
     apply(&site.store, batch).await.map(drop)
 }
 
-async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
+async fn of_comment(site: &Site, address: CommentAddress) -> Result<()> {
     let thing = Thing::Comment(address);
     let reads = (Withdrawn::of(&thing), Comment::as_read(address));
     let (Some(record), stored) = site.store.fetch(reads).await? else { return Ok(()) };
@@ -113,7 +111,7 @@ async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
         && stored.withheld.as_ref().is_some_and(Withheld::is_removed)
     {
         let mut comment = Comment::clone(&stored);
-        comment.removed = Some(Box::new(RemovedBy { line: record.line, earlier: record.earlier.clone() }));
+        comment.removed = Some(Box::new(record.removed.clone()));
         stored.rewrite(&mut batch, &comment);
         // The job that tells the subscribers goes on.
         if let Some(progress) = record.rest::<String>("notifying") {
@@ -130,16 +128,15 @@ async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
     apply(&site.store, batch).await.map(drop)
 }
 
-async fn of_tweet(site: &Site, id: TweetId) -> Result<(), Error> {
+async fn of_tweet(site: &Site, id: TweetId) -> Result<()> {
     let (record, tweet) = site.store.fetch((Withdrawn::of(&Thing::Tweet(id)), Tweet::by_id(id))).await?;
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(tweet) = tweet
         && tweet.withheld.as_ref().is_some_and(Withheld::is_removed)
     {
-        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         batch.key_present(keys::tweet(id));
-        batch.set_field(keys::tweet(id), REMOVED, removed.to_string());
+        batch.set_field(keys::tweet(id), REMOVED, record.removed.to_string());
         let mentions = record.rest::<String>("mentions").unwrap_or_default();
         let mentions = mentions.lines().filter_map(|line| {
             let (user, time) = line.split_once(' ')?;
@@ -156,7 +153,7 @@ async fn of_tweet(site: &Site, id: TweetId) -> Result<(), Error> {
     apply(&site.store, batch).await.map(drop)
 }
 
-async fn put_back_subscribers(site: &Site, key: &str) -> Result<(), Error> {
+async fn put_back_subscribers(site: &Site, key: &str) -> Result<()> {
     loop {
         let some = site.store.fetch(read::sorted_range(key, Order::Ascending, 0, ENTRIES_AT_ONCE)).await?;
         if some.is_empty() {
@@ -175,7 +172,7 @@ async fn put_back_subscribers(site: &Site, key: &str) -> Result<(), Error> {
 
 /// Adds to a batch that entries are in inboxes again. Each is a line, `<user id> <entry> <time in the inbox> <time among
 /// the unread ones> <1 if the badge counted it, else 0>`, with `-` for no time. Rounds: 1, none without entries.
-async fn put_back(site: &Site, batch: &mut Batch, entries: &str) -> Result<(), Error> {
+async fn put_back(site: &Site, batch: &mut Batch, entries: &str) -> Result<()> {
     let entry = |line: &str| {
         let mut parts = line.split(' ').map(str::to_owned);
         let (user, member) = (parts.next()?.parse::<UserId>().ok()?, parts.next()?);
@@ -202,7 +199,7 @@ async fn put_back(site: &Site, batch: &mut Batch, entries: &str) -> Result<(), E
 }
 
 /// The people among these whose accounts are still there. Rounds: 1, none without people.
-async fn present(site: &Site, users: impl Iterator<Item = UserId>) -> Result<Vec<UserId>, Error> {
+async fn present(site: &Site, users: impl Iterator<Item = UserId>) -> Result<Vec<UserId>> {
     let users: Vec<UserId> = users.collect();
     if users.is_empty() {
         return Ok(users);

@@ -7,7 +7,7 @@
 use crate::migrations::{self, StoreState};
 use crate::site::apply;
 use crate::values::Timestamp;
-use crate::{Applied, Error, keys};
+use crate::{Error, Result, keys};
 use std::fmt::{self, Display, Formatter};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Store};
@@ -114,7 +114,7 @@ impl Display for Filling {
 ///
 /// # Errors
 /// When the store fails, or another command has just begun.
-pub async fn begin(store: &Store, filling: &Filling) -> Result<Begun, Error> {
+pub async fn begin(store: &Store, filling: &Filling) -> Result<Begun> {
     let StoreState { keys, unfinished, .. } = migrations::state_of(store).await?;
     match unfinished {
         // A new file has it.
@@ -130,25 +130,21 @@ pub async fn begin(store: &Store, filling: &Filling) -> Result<Begun, Error> {
 ///
 /// # Errors
 /// When the store fails, or another command has just begun.
-pub async fn mark(store: &Store, filling: &Filling) -> Result<(), Error> {
+pub async fn mark(store: &Store, filling: &Filling) -> Result<()> {
     let mut batch = Batch::new();
     batch.key_absent(keys::UNFINISHED);
     batch.set(keys::UNFINISHED, filling.mark());
-    match apply(store, batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    apply(store, batch).await?.or(Error::Busy).map(drop)
 }
 
 /// Takes the mark away: the store is whole. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn end(store: &Store) -> Result<(), Error> {
+pub async fn end(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.delete(keys::UNFINISHED);
-    apply(store, batch).await?;
-    Ok(())
+    apply(store, batch).await.map(drop)
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ use crate::jobs::{self, Job};
 use crate::key_walk::KeyWalk;
 use crate::keys;
 use crate::keys::families::{self, Family};
-use crate::news::item::News;
 use crate::post_state::may_be_unseen;
 use crate::report::Advance;
 use crate::timelines::tweets::Tweet;
 use crate::values::{Flag, InvitationCode, Moment, NewsId, Thing, Timestamp, TweetId, UserId};
-use crate::{Error, Site};
+use crate::{Result, Site};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
@@ -30,7 +29,7 @@ struct UnlistedPost {
 }
 
 /// Goes over all keys. Rounds: 1 for each 1,000 keys, and at most 2 for each ten stories, tweets or flagged things.
-pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
         let (mut stories, mut tweets, mut flagged) = (vec![], vec![], vec![]);
@@ -66,21 +65,16 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
 }
 
 /// The posts of some stories and their threads. Rounds: 1.
-async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>, Error> {
-    let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
-    let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
+async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>> {
+    let read = stories.iter().copied().map(Comment::with_story).collect::<Vec<_>>();
     let mut found = Vec::new();
-    for (id, (news, thread)) in stories.iter().zip(read) {
+    for (news, comments) in site.store.fetch(read).await? {
         if let Some(news) = news.filter(|news| may_be_unseen(news.withheld.as_ref())) {
-            let place = Some((keys::user_posted(news.user_id), id.to_string()));
+            let place = Some((keys::user_posted(news.user_id), news.id.to_string()));
             let time = news.ctime.as_score();
-            found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(*id), time, place });
+            found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(news.id), time, place });
         }
-        for (field, json) in &thread.0 {
-            let comment = Comment::from_field(*id, field, json);
-            let Some(comment) = comment.filter(|comment| may_be_unseen(comment.withheld.as_ref())) else {
-                continue;
-            };
+        for comment in comments.iter().filter(|comment| may_be_unseen(comment.withheld.as_ref())) {
             let address = comment.address();
             let place = Some((keys::user_comments(comment.user_id), address.to_string()));
             let (author, time) = (comment.user_id, comment.ctime.as_score());
@@ -91,7 +85,7 @@ async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>
 }
 
 /// Those of some tweets that are in no timeline. Rounds: 1.
-async fn of_tweets(site: &Site, tweets: &[TweetId]) -> Result<Vec<UnlistedPost>, Error> {
+async fn of_tweets(site: &Site, tweets: &[TweetId]) -> Result<Vec<UnlistedPost>> {
     let read: Vec<_> = tweets.iter().map(|id| Tweet::by_id(*id).or_absent()).collect();
     let tweets = site.store.fetch(read).await?.into_iter().flatten();
     let gone = tweets.filter(|tweet| may_be_unseen(tweet.withheld.as_ref()));
@@ -103,15 +97,14 @@ async fn of_tweets(site: &Site, tweets: &[TweetId]) -> Result<Vec<UnlistedPost>,
 }
 
 /// Lists those of some posts that are in no other list of their authors. Rounds: 1, and 1 to write.
-async fn list(site: &Site, candidates: Vec<UnlistedPost>) -> Result<(), Error> {
+async fn list(site: &Site, candidates: Vec<UnlistedPost>) -> Result<()> {
     let places = candidates.iter().map(|UnlistedPost { place, .. }| {
-        let place = place.iter().map(|(list, member)| read::score(list, member).or_absent());
-        place.collect::<Vec<_>>()
+        place.as_ref().map(|(list, member)| read::score(list, member).or_absent())
     });
     let scores = site.store.fetch(places.collect::<Vec<_>>()).await?;
     let mut batch = Batch::new();
-    for (UnlistedPost { author, thing, time, .. }, scores) in candidates.into_iter().zip(scores) {
-        if scores.iter().all(Option::is_none) {
+    for (UnlistedPost { author, thing, time, .. }, score) in candidates.into_iter().zip(scores) {
+        if score.flatten().is_none() {
             batch.sorted_add(keys::user_unseen(author), thing.key(), time);
         }
     }
@@ -119,7 +112,7 @@ async fn list(site: &Site, candidates: Vec<UnlistedPost>) -> Result<(), Error> {
 }
 
 /// Lists the flags of some things with the people who still have accounts. Rounds: 2, and 1 to write.
-async fn list_flags(site: &Site, flagged: &[Thing]) -> Result<(), Error> {
+async fn list_flags(site: &Site, flagged: &[Thing]) -> Result<()> {
     let read: Vec<_> = flagged.iter().map(|thing| read::hash(keys::flags(thing)).or_absent()).collect();
     let found = site.store.fetch(read).await?;
     let flags_of = |(thing, flags): (&Thing, Hash)| {
@@ -142,11 +135,7 @@ async fn list_flags(site: &Site, flagged: &[Thing]) -> Result<(), Error> {
 
 /// Adds the jobs that delete what people who have left have left behind, of whom a removed profile or an invitation is
 /// there. The job finds invitations in their list. Rounds: 2, and 1 to write.
-async fn leave_again(
-    site: &Site,
-    profiles: Vec<UserId>,
-    invitations: Vec<InvitationCode>,
-) -> Result<(), Error> {
+async fn leave_again(site: &Site, profiles: Vec<UserId>, invitations: Vec<InvitationCode>) -> Result<()> {
     let owner = |code: &InvitationCode| read::field(keys::invitation(code), "user_id").or_absent();
     let owners = site.store.fetch(invitations.iter().map(owner).collect::<Vec<_>>()).await?;
     let mut people: BTreeMap<UserId, Vec<InvitationCode>> =
@@ -178,7 +167,7 @@ async fn leave_again(
     commit(site, batch).await
 }
 
-async fn commit(site: &Site, batch: Batch) -> Result<(), Error> {
+async fn commit(site: &Site, batch: Batch) -> Result<()> {
     if !batch.writes().is_empty() {
         site.store.commit(batch).await?;
     }

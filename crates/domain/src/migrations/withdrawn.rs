@@ -3,7 +3,7 @@
 
 use crate::fields::StoredFields;
 use crate::keys;
-use crate::values::{ModerationId, Thing, Withheld};
+use crate::values::{RemovedBy, Thing};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
@@ -21,10 +21,8 @@ pub(super) fn thing_of(key: &str) -> Option<Thing> {
 #[derive(Debug, Clone)]
 pub(super) struct Withdrawn {
     key: String,
-    /// The line of the log that says who removed it.
-    pub(super) line: ModerationId,
-    /// Why it was withheld before, if it was.
-    pub(super) earlier: Option<Withheld>,
+    /// The line of the log that says who removed it, and why it was withheld before, if it was.
+    pub(super) removed: RemovedBy,
     hash: Hash,
 }
 
@@ -34,8 +32,8 @@ impl Withdrawn {
         let key = key(thing);
         read::hash(&key).map(move |hash| {
             let fields = StoredFields::new(&hash, || key.clone());
-            let (line, earlier) = (fields.read("moderation")?, fields.read("earlier"));
-            Some(Self { key, line, earlier, hash })
+            let removed = RemovedBy { line: fields.read("moderation")?, earlier: fields.read("earlier") };
+            Some(Self { key, removed, hash })
         })
     }
 
@@ -46,7 +44,7 @@ impl Withdrawn {
 
     /// Adds to a batch that it is deleted.
     pub(super) fn forget(&self, batch: &mut Batch) {
-        batch.field_equals(&self.key, "moderation", self.line.to_string());
+        batch.field_equals(&self.key, "moderation", self.removed.line.to_string());
         batch.delete(&self.key);
     }
 }

@@ -17,7 +17,7 @@ use crate::counts::CountedAction;
 use crate::review::WaitingRows;
 use crate::values::words::decapitalized;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::read;
 use tidings_language::{p, t};
 
@@ -32,7 +32,7 @@ pub async fn moderate(
     now: Moment,
     moderator: &User,
     request: &ModerationRequest,
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     act(site, now, moderator, request, None).await
 }
 
@@ -48,7 +48,7 @@ pub async fn moderate_as_administrator(
     now: Moment,
     user: &User,
     (thing, deed): (&Thing, Deed),
-) -> Result<Option<ModerationId>, Error> {
+) -> Result<Option<ModerationId>> {
     if user.role() < Role::Administrator {
         return Ok(None);
     }
@@ -57,7 +57,7 @@ pub async fn moderate_as_administrator(
         return Ok(None);
     }
     let reason = Reason::parse(t!("by an administrator"))?;
-    let request = ModerationRequest { deed, thing: thing.clone(), reason, anonymous: false, seen: None };
+    let request = ModerationRequest::new(deed, thing.clone(), reason);
     user.once(site, moderate(site, now, user, &request)).await.map(Some)
 }
 
@@ -72,7 +72,7 @@ pub async fn undo(
     now: Moment,
     moderator: &User,
     (id, reason, anonymous): (ModerationId, &Reason, bool),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     moderator.demand_may_moderate(now)?;
     let line = log::read_line(site, id).await?;
     if let Some(by) = line.undone_by {
@@ -91,7 +91,7 @@ pub(super) async fn undo_line(
     moderator: &User,
     line: &Line,
     (reason, anonymous): (&Reason, bool),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by).into());
     }
@@ -109,7 +109,7 @@ async fn act(
     moderator: &User,
     request: &ModerationRequest,
     undoes: Option<&Line>,
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     moderator.demand_may_moderate(now)?;
     let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
     if reason.is_empty() && !deed.action().facts().needs_no_reason {
@@ -117,7 +117,7 @@ async fn act(
     }
     let repeatable = moderator.request.as_ref();
     let acted = site.act(keys::MODERATION_COUNT, || async {
-        let Start { id, moderator, holder } = read_start(site, now, moderator.id).await?;
+        let (id, moderator, holder) = read_start(site, now, moderator.id).await?;
         moderator.demand_may_moderate(now)?;
         if deed.action().facts().is_of_administrators {
             moderator.require_admin()?;
@@ -182,10 +182,7 @@ async fn act(
             ..Line::new(id, (now.timestamp(), moderator.id), (deed.action(), thing.clone(), reason))
         };
         line.write(&mut batch);
-        let mut decision = Decision::commit(batch, (id, effect.then));
-        for (check, refusal) in effect.rejections {
-            decision = decision.if_rejected_by(check, Err(refusal.into()));
-        }
+        let decision = Decision::commit(batch, (id, effect.then));
         match thing {
             // The answer to a new rule or ban has its number.
             Thing::Rule(rule) if undoes.is_none() && deed.action() == Action::Rule => {
@@ -211,57 +208,32 @@ async fn act(
 
 /// The sentence to an author about an action on what they have written.
 fn sentence_about(case: &Case<'_>, subject: &Contribution) -> Option<String> {
-    let place = place_of(case.thing);
+    use Contribution::{Comment, Profile, Story, Tweet};
+    let words = match subject {
+        Story(story) => story.title.clone(),
+        Comment(stored) => excerpt(&stored.comment.body),
+        Tweet(tweet) => excerpt(&tweet.text),
+        Profile(_) => return None,
+    };
+    let (title, excerpt, place) = (&words, &words, place_of(case.thing));
     let told = match (case.deed.action(), subject) {
-        (Action::Remove, Contribution::Story(story)) => {
-            p!("Your story “{title}” {place} was removed", title = &story.title, place)
+        (Action::Remove, Story(_)) => p!("Your story “{title}” {place} was removed", title, place),
+        (Action::Remove, Comment(_)) => p!("Your comment “{excerpt}” {place} was removed", excerpt, place),
+        (Action::Remove, _) => p!("Your post “{excerpt}” {place} was removed", excerpt, place),
+        (Action::Restore, Story(_)) => p!("Your story “{title}” {place} is back", title, place),
+        (Action::Restore, Comment(_)) => p!("Your comment “{excerpt}” {place} is back", excerpt, place),
+        (Action::Restore, _) => p!("Your post “{excerpt}” {place} is back", excerpt, place),
+        (Action::Approve, Story(_)) => p!("Your story “{title}” {place} was approved", title, place),
+        (Action::Approve, Comment(_)) => p!("Your comment “{excerpt}” {place} was approved", excerpt, place),
+        (Action::Approve, _) => p!("Your post “{excerpt}” {place} was approved", excerpt, place),
+        (Action::Reject, Story(_)) => p!("Your story “{title}” {place} was rejected", title, place),
+        (Action::Reject, Comment(_)) => p!("Your comment “{excerpt}” {place} was rejected", excerpt, place),
+        (Action::Reject, _) => p!("Your post “{excerpt}” {place} was rejected", excerpt, place),
+        (Action::Lock, Story(_)) => {
+            p!("The thread of your story “{title}” {place} was locked", title, place)
         }
-        (Action::Remove, Contribution::Comment(stored)) => {
-            p!("Your comment “{excerpt}” {place} was removed", excerpt = excerpt(&stored.comment.body), place)
-        }
-        (Action::Remove, Contribution::Tweet(tweet)) => {
-            p!("Your post “{excerpt}” {place} was removed", excerpt = excerpt(&tweet.text), place)
-        }
-        (Action::Restore, Contribution::Story(story)) => {
-            p!("Your story “{title}” {place} is back", title = &story.title, place)
-        }
-        (Action::Restore, Contribution::Comment(stored)) => {
-            p!("Your comment “{excerpt}” {place} is back", excerpt = excerpt(&stored.comment.body), place)
-        }
-        (Action::Restore, Contribution::Tweet(tweet)) => {
-            p!("Your post “{excerpt}” {place} is back", excerpt = excerpt(&tweet.text), place)
-        }
-        (Action::Approve, Contribution::Story(story)) => {
-            p!("Your story “{title}” {place} was approved", title = &story.title, place)
-        }
-        (Action::Approve, Contribution::Comment(stored)) => {
-            p!(
-                "Your comment “{excerpt}” {place} was approved",
-                excerpt = excerpt(&stored.comment.body),
-                place
-            )
-        }
-        (Action::Approve, Contribution::Tweet(tweet)) => {
-            p!("Your post “{excerpt}” {place} was approved", excerpt = excerpt(&tweet.text), place)
-        }
-        (Action::Reject, Contribution::Story(story)) => {
-            p!("Your story “{title}” {place} was rejected", title = &story.title, place)
-        }
-        (Action::Reject, Contribution::Comment(stored)) => {
-            p!(
-                "Your comment “{excerpt}” {place} was rejected",
-                excerpt = excerpt(&stored.comment.body),
-                place
-            )
-        }
-        (Action::Reject, Contribution::Tweet(tweet)) => {
-            p!("Your post “{excerpt}” {place} was rejected", excerpt = excerpt(&tweet.text), place)
-        }
-        (Action::Lock, Contribution::Story(story)) => {
-            p!("The thread of your story “{title}” {place} was locked", title = &story.title, place)
-        }
-        (Action::Unlock, Contribution::Story(story)) => {
-            p!("The thread of your story “{title}” {place} is open again", title = &story.title, place)
+        (Action::Unlock, Story(_)) => {
+            p!("The thread of your story “{title}” {place} is open again", title, place)
         }
         _ => return None,
     };
@@ -277,7 +249,7 @@ fn headline(case: &Case<'_>, subject: Option<&Contribution>) -> String {
     let Some(told) = (case.deed.action().facts().told)(case.thing) else { return String::new() };
     let title = match subject {
         Some(Contribution::Story(story)) => Some(&story.title),
-        Some(Contribution::Comment(_) | Contribution::Tweet(_) | Contribution::Profile(_)) | None => None,
+        _ => None,
     };
     // The message about an erasure names nothing of it.
     let title = title.filter(|_| !matches!(case.deed, Deed::Erase(_)));
@@ -302,23 +274,11 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
     format!("{text}\n\n{more}")
 }
 
-/// The values that each attempt reads first.
-struct Start {
-    /// The number of the next line.
-    id: ModerationId,
-    /// The acting moderator, as they are now.
-    moderator: User,
-    /// The same, for checks of the batch.
-    holder: Holder,
-}
-
-/// Reads the number of the next line, and who acts. Rounds: 1.
-async fn read_start(site: &Site, now: Moment, moderator: UserId) -> Result<Start, Error> {
-    let (count, hash) =
-        site.store.fetch((read::string(keys::MODERATION_COUNT), read::hash(keys::user(moderator)))).await?;
-    Ok(Start {
-        id: log::next_id(count.as_deref()),
-        moderator: User::from_hash(&hash).ok_or(Refusal::SessionEnded)?.acting(&site.rules, now.timestamp()),
-        holder: Holder::of(moderator, &hash),
-    })
+/// Reads what each attempt begins with: the number of the next line, and the acting moderator as they are now, also for
+/// checks of the batch. Rounds: 1.
+async fn read_start(site: &Site, now: Moment, id: UserId) -> Result<(ModerationId, User, Holder)> {
+    let (line, hash) = site.store.fetch((log::next_id(), read::hash(keys::user(id)))).await?;
+    let moderator = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
+    let moderator = moderator.acting(&site.rules, now.timestamp());
+    Ok((line, moderator, Holder::of(id, &hash)))
 }

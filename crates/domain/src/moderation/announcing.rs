@@ -5,7 +5,7 @@ use super::case::ModerationRequest;
 use crate::accounts::users::{DISMISSED, User};
 use crate::accounts::visit::Visit;
 use crate::values::{Announcement, Deed, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use tidings_keyspace::Batch;
 use tidings_language::t;
 
@@ -21,7 +21,7 @@ pub async fn change(
     now: Moment,
     administrator: &User,
     (announcement, seen): (Announcement, Option<Timestamp>),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     administrator.require_admin()?;
     let reason = match (announcement.text(), announcement.stories()) {
         ("", []) => t!("the announcement has ended"),
@@ -30,13 +30,7 @@ pub async fn change(
     };
     let reason = Reason::parse(reason)?;
     let deed = Deed::Announce(announcement, seen);
-    let request = ModerationRequest {
-        deed,
-        thing: Thing::Site(SitePart::Announcement),
-        reason,
-        anonymous: false,
-        seen: None,
-    };
+    let request = ModerationRequest::new(deed, Thing::Site(SitePart::Announcement), reason);
     moderate(site, now, administrator, &request).await
 }
 
@@ -47,9 +41,8 @@ pub async fn current(visit: &mut Visit) -> Announcement {
 }
 
 /// Notes that a member does not want to see an announcement again. Rounds: 1.
-pub async fn dismiss(site: &Site, member: &User, made: Timestamp) -> Result<(), Error> {
-    let mut batch = Batch::new();
-    batch.set_field(keys::user(member.id), DISMISSED, made.to_string());
+pub async fn dismiss(site: &Site, member: &User, made: Timestamp) -> Result<()> {
+    let batch = Batch::of(|batch| batch.set_field(keys::user(member.id), DISMISSED, made.to_string()));
     site.store.commit(batch).await?;
     Ok(())
 }

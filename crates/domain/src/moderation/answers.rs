@@ -7,11 +7,11 @@ use crate::accounts::message_threads::{CLOSED_BY, MessageThread, WAITING};
 use crate::accounts::users::User;
 use crate::error::NothingToDo;
 use crate::values::{MESSAGES_IN_THREAD, MessageText, MessageThreadId, StoredMessage};
-use crate::{Error, Refusal, keys, review};
+use crate::{Refusal, Result, keys, review};
 use tidings_language::t;
 
 /// A thread that the moderator may answer or close. Rounds: 2.
-async fn thread_to_moderate(case: &Case<'_>, id: MessageThreadId) -> Result<MessageThread, Error> {
+async fn thread_to_moderate(case: &Case<'_>, id: MessageThreadId) -> Result<MessageThread> {
     let thread = case.site.store.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
     let member = case.site.store.fetch(User::by_id(thread.user_id)).await?;
     case.demand_power_over(&member.ok_or(Refusal::NoSuchUser)?)?;
@@ -23,7 +23,7 @@ pub(super) async fn answer(
     case: &Case<'_>,
     id: MessageThreadId,
     (text, after): (&MessageText, Option<u64>),
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     let thread = thread_to_moderate(case, id).await?;
     if after.is_some_and(|after| after != thread.count) {
         return Err(Refusal::RowChanged.into());
@@ -49,7 +49,7 @@ pub(super) async fn answer(
 }
 
 /// Closes a thread whose member waits, without an answer.
-pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
+pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect> {
     let thread = thread_to_moderate(case, id).await?;
     let waiting = thread.waiting.ok_or(Refusal::NothingToModerate(NothingToDo::NobodyWaits))?;
     let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
@@ -70,7 +70,7 @@ pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect
 }
 
 /// Undoes the closing of a thread: the member waits again.
-pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
+pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effect> {
     let thread = thread_to_moderate(case, id).await?;
     let key = keys::message_thread(id);
     let Some(line) = case.undoes.filter(|line| thread.closed_by == Some(line.id)) else {
@@ -82,6 +82,6 @@ pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effec
     effect.batch.delete_field(&key, CLOSED_BY);
     effect.batch.set_field(&key, WAITING, since.to_string());
     review::enqueue(&mut effect.batch, case.thing, since);
-    effect.message = Some(told(t!("The moderators will look again at what you wrote to them."), case.reason));
+    effect.tells(told(t!("The moderators will look again at what you wrote to them."), case.reason));
     Ok(effect)
 }

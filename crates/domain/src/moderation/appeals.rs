@@ -16,9 +16,9 @@ use crate::accounts::visit::Visit;
 use crate::error::NothingToDo;
 use crate::fields::StoredFields;
 use crate::values::{Action, AppealText, ModerationId, Moment, Thing, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys, review};
+use crate::{Decision, Refusal, Result, Site, keys, review};
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, Hash, read};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 use tidings_language::t;
 
 /// The field with the line that decided about an appeal.
@@ -42,8 +42,13 @@ pub struct Appeal {
 }
 
 impl Appeal {
+    /// The appeal against the decision of a line, if there is one.
+    fn against(id: ModerationId) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::appeal(id)).map(move |hash| Self::from_hash(id, &hash))
+    }
+
     /// Reads an appeal; `None` when there is none.
-    pub fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
+    fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
         if hash.is_empty() {
             return None;
         }
@@ -70,7 +75,7 @@ pub async fn appeal(
     appellant: &User,
     id: ModerationId,
     text: &AppealText,
-) -> Result<(), Error> {
+) -> Result<()> {
     write(site, now, (appellant, None), (id, text)).await
 }
 
@@ -80,7 +85,7 @@ async fn write(
     now: Moment,
     (appellant, proof): (&User, Option<&Proof>),
     (id, text): (ModerationId, &AppealText),
-) -> Result<(), Error> {
+) -> Result<()> {
     let key = keys::appeal(id);
     site.act(&key, || async {
         let line = log::read_line(site, id).await?;
@@ -117,7 +122,7 @@ pub async fn appeal_without_session(
     now: Moment,
     (typed, address): (&Credentials<'_>, IpAddr),
     (id, text): (ModerationId, &AppealText),
-) -> Result<(), Error> {
+) -> Result<()> {
     let Identified { user, proof } = log_in::identify((site, now.timestamp()), typed, address).await?;
     write(site, now, (&user, Some(&proof)), (id, text)).await
 }
@@ -162,15 +167,9 @@ pub struct DecisionFacts {
 /// # Errors
 /// [`Refusal::NoSuchModeration`]; [`Refusal::NotYourDecision`] for a decision about somebody else;
 /// or the store's.
-pub async fn decision_about(
-    visit: &mut Visit,
-    viewer: UserId,
-    id: ModerationId,
-) -> Result<DecisionFacts, Error> {
-    let (line, appeal) =
-        visit.fetch((read::hash(keys::moderation(id)), read::hash(keys::appeal(id)))).await?;
-    let line = Line::from_hash(id, &line).ok_or(Refusal::NoSuchModeration)?;
-    let appeal = Appeal::from_hash(id, &appeal);
+pub async fn decision_about(visit: &mut Visit, viewer: UserId, id: ModerationId) -> Result<DecisionFacts> {
+    let (line, appeal) = visit.fetch((Line::by_id(id), Appeal::against(id))).await?;
+    let line = line.ok_or(Refusal::NoSuchModeration)?;
     if line.concerns != Some(viewer) {
         return Err(Refusal::NotYourDecision.into());
     }
@@ -187,11 +186,9 @@ struct OpenAppeal {
 
 /// Reads an appeal that waits, and refuses who must not decide about it. Rounds: 2, and more if
 /// an administrator decides about an appeal against their own decision.
-async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal, Error> {
-    let (appeal, line) =
-        case.site.store.fetch((read::hash(keys::appeal(id)), read::hash(keys::moderation(id)))).await?;
-    let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
-    let decision = Line::from_hash(id, &line).ok_or(Refusal::NoSuchAppeal)?;
+async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal> {
+    let (appeal, line) = case.site.store.fetch((Appeal::against(id), Line::by_id(id))).await?;
+    let (appeal, decision) = appeal.zip(line).ok_or(Refusal::NoSuchAppeal)?;
     if let Some(by) = appeal.decided_by {
         return Err(Refusal::AppealDecided(by).into());
     }
@@ -206,7 +203,7 @@ async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal, E
 
 /// Refuses a moderator who decides about an appeal against their own decision, unless it is an
 /// administrator and nobody else could.
-async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<(), Error> {
+async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<()> {
     let is_administrator = case.moderator.is_administrator();
     let role = appellant.given_role().max(Role::Moderator);
     let others = [case.moderator.id, appellant.id];
@@ -236,11 +233,11 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Op
     } else {
         t!("Your appeal against entry {id} of the moderation log was rejected.", id)
     };
-    effect.message = Some(told(what, case.reason));
+    effect.tells(told(what, case.reason));
 }
 
 /// Grants an appeal: undoes the decision, in the same batch.
-pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect> {
     let waiting = read_waiting(case, id).await?;
     let decision = &waiting.decision;
     let now = case.now.timestamp();
@@ -261,7 +258,7 @@ pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, E
 }
 
 /// Rejects an appeal: the decision stays.
-pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect> {
     let waiting = read_waiting(case, id).await?;
     let mut effect = Effect::default();
     close(case, &mut effect, (id, &waiting), false);
@@ -270,10 +267,9 @@ pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
 
 /// Undoes the rejection of an appeal: it waits again. A granted one is not taken back: the
 /// decision can be made anew.
-pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect> {
     let key = keys::appeal(id);
-    let appeal = case.site.store.fetch(read::hash(&key)).await?;
-    let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
+    let appeal = case.site.store.fetch(Appeal::against(id)).await?.ok_or(Refusal::NoSuchAppeal)?;
     let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate(NothingToDo::AppealWaits))?;
     if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
         return Err(Refusal::CannotBeUndone.into());
@@ -285,7 +281,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     effect.batch.delete_field(&key, DECIDED_BY);
     effect.batch.delete_field(&key, GRANTED);
     review::enqueue(&mut effect.batch, &Thing::Appeal(id), appeal.time);
-    effect.message = Some(told(t!("Your appeal will be reviewed again."), case.reason));
+    effect.tells(told(t!("Your appeal will be reviewed again."), case.reason));
     Ok(effect)
 }
 
@@ -302,16 +298,11 @@ pub struct AppealAnswer {
 
 /// The answer to an appeal that was just decided; `None` if it waits, or if who has appealed has
 /// no address or gets the message in the inbox by mail anyway. Rounds: 2.
-pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<AppealAnswer>, Error> {
-    let appeal = Appeal::from_hash(id, &site.store.fetch(read::hash(keys::appeal(id))).await?);
-    let Some(appeal) = appeal else { return Ok(None) };
+pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<AppealAnswer>> {
+    let Some(appeal) = site.store.fetch(Appeal::against(id)).await? else { return Ok(None) };
     let Some(line) = appeal.decided_by else { return Ok(None) };
-    let (user, decided) = site
-        .store
-        .fetch((read::hash(keys::user(appeal.user_id)), read::hash(keys::moderation(line))))
-        .await?;
-    let to = User::from_hash(&user);
-    let reason = Line::from_hash(line, &decided).map(|line| line.reason).unwrap_or_default();
+    let (to, decided) = site.store.fetch((User::by_id(appeal.user_id), Line::by_id(line))).await?;
+    let reason = decided.map(|line| line.reason).unwrap_or_default();
     let to = to.filter(|user| user.notice_address().is_some() && !user.gets_replies_by_mail());
     Ok(to.map(|to| AppealAnswer { to, granted: appeal.granted, reason }))
 }

@@ -4,10 +4,10 @@ use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use crate::accounts::applications::{self, Application, REJECTED};
 use crate::accounts::users::DEACTIVATED;
-use crate::{Error, keys};
+use crate::{Result, keys};
 
 /// Accepts an application: its owner can log in.
-pub(super) async fn approve(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn approve(case: &Case<'_>, name: &str) -> Result<Effect> {
     let mut effect = Effect::default();
     let decided = applications::write_approval(case.site, &mut effect.batch, name).await?;
     let account = keys::user(decided.user_id);
@@ -16,7 +16,7 @@ pub(super) async fn approve(case: &Case<'_>, name: &str) -> Result<Effect, Error
 }
 
 /// Rejects an application: its owner is told why at the login.
-pub(super) async fn reject(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn reject(case: &Case<'_>, name: &str) -> Result<Effect> {
     let (mut effect, now) = (Effect::default(), case.now.timestamp());
     let decision = (name, case.reason.as_str());
     let decided = applications::write_rejection(case.site, &mut effect.batch, now, decision).await?;
@@ -26,7 +26,7 @@ pub(super) async fn reject(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 }
 
 /// Takes the answer to an application back: it waits again.
-pub(super) async fn reopen(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn reopen(case: &Case<'_>, name: &str) -> Result<Effect> {
     let mut effect = Effect::default();
     let reopened = applications::write_reopening(case.site, &mut effect.batch, name).await?;
     Ok(concerning(effect, &reopened))

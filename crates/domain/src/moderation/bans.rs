@@ -14,7 +14,7 @@ use crate::accounts::users::User;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome};
 use crate::values::secrets::random_token;
 use crate::values::{ENDED_BANS_CHUNK, Moment, Restriction, RestrictionKind, UserId, VoterId};
-use crate::{Applied, Decision, Error, Site, fields, keys, sites};
+use crate::{Applied, Decision, Result, Site, fields, keys, sites};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Store, read};
 
@@ -32,7 +32,7 @@ fn job(user: UserId) -> Job {
 }
 
 /// Adds to the batch of a ban that all sessions of the user end. Rounds: 1.
-pub(super) async fn end_sessions(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+pub(super) async fn end_sessions(site: &Site, batch: &mut Batch, user: UserId) -> Result<()> {
     AllSessions::read(site, user).await?.end(batch, None);
     batch.set_field(keys::user(user), "apisecret", random_token()?);
     Ok(())
@@ -70,10 +70,8 @@ fn write_end<'a>(batch: &mut Batch, user: UserId, in_force: impl Iterator<Item =
 /// Makes the ban of the voter agree with the restrictions of its account, and puts the other votes
 /// back if they count again by themselves. If the account changes meanwhile,
 /// that has added the job anew, and this step does not count.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(user) = current.subject::<UserId>() else {
-        return Ok(current.skip());
-    };
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(user) = current.subject::<UserId>() else { return Ok(current.skip()) };
     let [ban, discount] = KINDS.map(RestrictionKind::field);
     let [ban, discount, voter] =
         current.site.store.fetch(read::fields(keys::user(user), [ban, discount, "voter"])).await?;
@@ -97,7 +95,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
 }
 
 /// Adds the jobs of the bans that have ended. Rounds: 1, and 1 for each such ban.
-pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Result<(), Error> {
+pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Result<()> {
     let scores = (f64::NEG_INFINITY, now.as_score());
     let ended = store
         .fetch(read::sorted_by_score(keys::BANS_ENDING, Order::Ascending, scores, ENDED_BANS_CHUNK))

@@ -9,8 +9,8 @@ use super::log::{self, Line, PART_OF, UNDONE_BY};
 use crate::accounts::users::User;
 use crate::repeats::KeptAnswer;
 use crate::values::{Action, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
-use crate::{Decision, Error, Refusal, Site, keys};
-use tidings_keyspace::{Batch, read};
+use crate::{Decision, Error, Refusal, Result, Site, keys};
+use tidings_keyspace::Batch;
 
 /// The line of a batch that is to be written.
 pub(super) struct NewBatch<'a> {
@@ -34,11 +34,11 @@ impl NewBatch<'_> {
         (site, now): (&Site, Moment),
         moderator: &User,
         answer: impl Fn(ModerationId) -> A,
-    ) -> Result<ModerationId, Error> {
+    ) -> Result<ModerationId> {
         let (now, moderator_id, request) = (now.timestamp(), moderator.id, moderator.request.as_ref());
         let answer = &answer;
         site.act(keys::MODERATION_COUNT, || async move {
-            let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
+            let id = site.store.fetch(log::next_id()).await?;
             let about = (self.action, Thing::Site(SitePart::People), self.reason.to_owned());
             let line = Line {
                 anonymous: self.anonymous,
@@ -46,7 +46,7 @@ impl NewBatch<'_> {
                 until: self.until,
                 count: Some(self.people),
                 parts: self.parts.to_vec(),
-                ..Line::new(log::next_id(last.as_deref()), (now, moderator_id), about)
+                ..Line::new(id, (now, moderator_id), about)
             };
             let mut batch = Batch::new();
             line.write(&mut batch);
@@ -74,7 +74,7 @@ pub(super) async fn undo(
     moderator: &User,
     batch: &Line,
     (reason, anonymous): (&Reason, bool),
-) -> Result<ModerationId, Error> {
+) -> Result<ModerationId> {
     let mut part_of_request = moderator.clone();
     let request = part_of_request.request.take();
     let (mut done, mut refusal, mut people) = (Vec::new(), None, Vec::new());

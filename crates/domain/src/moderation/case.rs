@@ -6,9 +6,12 @@ use super::row::ActedRow;
 use crate::accounts::users::{Role, User};
 use crate::contributions::Contribution;
 use crate::jobs::{Job, Jobs};
-use crate::values::{Deed, FlagVerdict, ModerationId, Moment, Reason, Thing, Timestamp, UserId, Withheld};
-use crate::{Error, Refusal, Site};
-use tidings_keyspace::{Batch, CheckId};
+use crate::values::{
+    Deed, FlagVerdict, Hours, ModerationId, Moment, Reason, Restriction, Thing, Timestamp, UserId, Withheld,
+};
+use crate::{Refusal, Result, Site};
+use std::fmt::Display;
+use tidings_keyspace::Batch;
 
 /// A moderator's request.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +26,13 @@ pub struct ModerationRequest {
     pub anonymous: bool,
     /// The row of the review queue that the moderator saw, if they acted on one.
     pub seen: Option<SeenRow>,
+}
+
+impl ModerationRequest {
+    /// A request by somebody who acts by name, and on no row.
+    pub const fn new(deed: Deed, thing: Thing, reason: Reason) -> Self {
+        Self { deed, thing, reason, anonymous: false, seen: None }
+    }
 }
 
 /// A row of the review queue as a moderator saw it.
@@ -62,15 +72,21 @@ impl Case<'_> {
 
     /// Refuses a moderator who must not act on what somebody has written. An account that is gone protects
     /// nothing. Rounds: 1.
-    pub(super) async fn demand_power_over_author(&self, author: UserId) -> Result<(), Error> {
+    pub(super) async fn demand_power_over_author(&self, author: UserId) -> Result<()> {
         match self.site.store.fetch(User::by_id(author)).await? {
             Some(author) => Ok(self.demand_power_over(&author)?),
             None => Ok(()),
         }
     }
 
+    /// A restriction by this line that begins now and lasts so long.
+    pub(super) fn restriction(&self, hours: Hours) -> Restriction {
+        let until = hours.map(|hours| self.now.timestamp().after_hours(hours));
+        Restriction { until, moderation: self.id, reason: self.reason.as_str().into() }
+    }
+
     /// Reads what the action is about, which the moderator may moderate. Rounds: 2.
-    pub(super) async fn contribution(&self) -> Result<Contribution, Error> {
+    pub(super) async fn contribution(&self) -> Result<Contribution> {
         let found = Contribution::read(self.site, self.thing).await?;
         self.demand_power_over_author(found.author()).await?;
         Ok(found)
@@ -109,7 +125,7 @@ impl Case<'_> {
 
     /// Refuses a moderator who would end what an administrator has decided. Rounds: 1, none for
     /// administrators and for their own decisions.
-    pub(super) async fn demand_may_end(&self, decision: &Line) -> Result<(), Error> {
+    pub(super) async fn demand_may_end(&self, decision: &Line) -> Result<()> {
         if self.may_end_all() || decision.moderator == self.moderator.id {
             return Ok(());
         }
@@ -143,8 +159,6 @@ type Then = Box<dyn FnOnce(&Site) + Send>;
 pub(super) struct Effect {
     /// The checks and writes.
     pub(super) batch: Batch,
-    /// Why a check of them failed, other than by a race.
-    pub(super) rejections: Vec<(CheckId, Refusal)>,
     /// The person whom it concerns, if it is not the author of its thing.
     pub(super) concerns: Option<UserId>,
     /// The message to that person's inbox, if it is not the sentence of the action.
@@ -168,6 +182,11 @@ pub(super) struct Effect {
 }
 
 impl Effect {
+    /// Tells the person whom it concerns.
+    pub(super) fn tells(&mut self, text: impl Display) {
+        self.message = Some(text.to_string());
+    }
+
     /// Starts a job afterwards.
     pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
         if let Some(job) = job {

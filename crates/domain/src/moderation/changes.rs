@@ -16,7 +16,7 @@ use crate::values::{
     Action, LOG_LINES_SCANNED, ModerationId, OriginBan, REMOVED, RemovedBy, Restriction, RestrictionKind,
     SavedReason, SavedReasons, Thing, Timestamp, UserId, WITHHELD, Withheld,
 };
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -84,19 +84,22 @@ impl ChangedFact {
         Self { part: Some(part), ..Self::of_field(key, field, values) }
     }
 
+    /// That a letter of a field was set, or taken away.
+    pub(super) fn of_letter(key: &str, field: &str, letter: char, is_set: bool) -> Self {
+        let text = letter.to_string();
+        let [before, after] = [!is_set, is_set].map(|is_there| is_there.then_some(&*text));
+        Self::of_part(key, (field, FactPart::Letter(letter)), (before, after))
+    }
+
     /// A change of why something is withheld. A person is known by the number.
     pub(super) fn of_state(
         thing: &Thing,
         person: Option<UserId>,
         (before, after): (Option<&Withheld>, Option<&Withheld>),
     ) -> Option<Self> {
-        let (key, field, part) = match thing {
-            Thing::Story(id) => (keys::news(*id), WITHHELD.to_owned(), FactPart::State),
-            Thing::Tweet(id) => (keys::tweet(*id), WITHHELD.to_owned(), FactPart::State),
-            Thing::User(_) => (keys::user(person?), WITHHELD.to_owned(), FactPart::State),
-            Thing::Comment(at) => (keys::thread(at.news), at.comment.to_string(), FactPart::CommentState),
-            _ => return None,
-        };
+        let (key, comment) = record_of(thing, person)?;
+        let part = if comment.is_some() { FactPart::CommentState } else { FactPart::State };
+        let field = comment.unwrap_or_else(|| WITHHELD.to_owned());
         let [before, after] = [before, after].map(|state| state.map(Withheld::to_string));
         let after = after.filter(|state| !is_flagged(state));
         Some(Self::of_part(key, (field, part), (before.as_deref(), after.as_deref())))
@@ -104,13 +107,8 @@ impl ChangedFact {
 
     /// That a line has removed something. A person is known by the number.
     pub(super) fn of_removal(thing: &Thing, person: Option<UserId>, line: ModerationId) -> Option<Self> {
-        let (key, field) = match thing {
-            Thing::Story(id) => (keys::news(*id), REMOVED.to_owned()),
-            Thing::Comment(at) => (keys::thread(at.news), at.comment.to_string()),
-            Thing::Tweet(id) => (keys::tweet(*id), REMOVED.to_owned()),
-            Thing::User(_) => (keys::user(person?), REMOVED.to_owned()),
-            _ => return None,
-        };
+        let (key, comment) = record_of(thing, person)?;
+        let field = comment.unwrap_or_else(|| REMOVED.to_owned());
         Some(Self::of_part(key, (field, FactPart::RemovedBy), (None, Some(&line.to_string()))))
     }
 
@@ -236,6 +234,17 @@ impl ChangedFact {
     }
 }
 
+/// The hash of a post or a person, who is known by the number, and the field of it that a comment is.
+fn record_of(thing: &Thing, person: Option<UserId>) -> Option<(String, Option<String>)> {
+    Some(match thing {
+        Thing::Story(id) => (keys::news(*id), None),
+        Thing::Comment(at) => (keys::thread(at.news), Some(at.comment.to_string())),
+        Thing::Tweet(id) => (keys::tweet(*id), None),
+        Thing::User(_) => (keys::user(person?), None),
+        _ => return None,
+    })
+}
+
 fn digest(value: Option<&str>) -> Option<String> {
     let mut digest = hex::encode(Sha256::digest(value.filter(|value| !value.is_empty())?));
     digest.truncate(DIGEST_DIGITS);
@@ -261,8 +270,8 @@ pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
     let change = match (&line.action, &line.thing) {
         // Nothing was taken away: its author had deleted it.
         (Action::Remove, _) if before == Some(DELETED) => None,
-        (Action::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) | (Action::Merge, _) => {
-            ChangedFact::of_removal(&line.thing, line.concerns, line.id)
+        (Action::Remove | Action::Merge, post) if post.is_post() => {
+            ChangedFact::of_removal(post, line.concerns, line.id)
         }
         (Action::Lock, Thing::Story(id)) => {
             let lock = Lock { moderation: line.id, reason: line.reason.as_str().into() };
@@ -311,7 +320,7 @@ fn write(batch: &mut Batch, (key, field): (&str, &str), (before, after): (Option
 }
 
 /// Puts back what a line changed, where that is all that its action did.
-pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect> {
     let line = case.undoes.filter(|line| !line.changed.is_empty()).ok_or(Refusal::CannotBeUndone)?;
     let fields = line.changed.iter().map(ChangedFact::read).collect::<Vec<_>>();
     let fields = case.site.store.fetch(fields.or_absent()).await?;
@@ -340,7 +349,7 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
 pub(super) async fn demand_standing(
     (site, now): (&Site, Timestamp),
     line: &Line,
-) -> Result<impl FnOnce(&mut Batch) + Send + use<>, Error> {
+) -> Result<impl FnOnce(&mut Batch) + Send + use<>> {
     let fields: Vec<_> = line.changed.iter().map(ChangedFact::read).collect();
     let fields = site.store.fetch(fields.or_absent()).await?;
     for (change, field) in line.changed.iter().zip(&fields) {
@@ -378,7 +387,7 @@ pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
 }
 
 /// The last line that changed a fact after another, among the next [`LOG_LINES_SCANNED`]. Rounds: at most 11.
-async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>, Error> {
+async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>> {
     if change.is_of_state() {
         // A job may have removed it, whose line is about its author.
         if let Some(removal) = ChangedFact::of_removal(&line.thing, line.concerns, line.id) {
@@ -408,7 +417,7 @@ async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Op
 
 /// The lines that the viewer could undo now, of some that are about something that is still there. Rounds: 1, none
 /// for those who do not moderate.
-pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashSet<ModerationId>, Error> {
+pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashSet<ModerationId>> {
     let Some(viewer) = visit.recognise().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
         return Ok(HashSet::new());
     };
@@ -424,7 +433,7 @@ pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashS
     let role = |id: &UserId| {
         let (id, fields) = (*id, read::fields(keys::user(*id), ["flags", DEACTIVATED]).or_absent());
         fields.map(move |[flags, left]: [Option<String>; 2]| {
-            let role = Flags::parse(&flags.unwrap_or_default()).given_role();
+            let role = Flags::parse(&flags.unwrap_or_default()).given_role;
             (id, left.is_none().then_some(role))
         })
     };

@@ -3,23 +3,21 @@
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
 use crate::comments::comment::Comment;
-use crate::comments::notify::Reannouncement;
+use crate::comments::notify::CommentNotice;
 use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, excerpt};
 use crate::error::NothingToDo;
 use crate::post_state::Moderated;
 use crate::values::{Body, Timestamp};
-use crate::{Error, Refusal, keys, records};
+use crate::{Refusal, Result, keys, records};
 use tidings_language::t;
 use tidings_text::stored_text::StoredText;
 
 /// Replaces the text of a comment. Inboxes follow its mentions, as they do when its author edits it. The line of
 /// the log has the former text, for the undo.
-pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
+pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect> {
     let contribution = case.contribution().await?;
-    let Contribution::Comment(stored) = contribution else {
-        return Err(case.does_not_apply().into());
-    };
+    let Contribution::Comment(stored) = contribution else { return Err(case.does_not_apply().into()) };
     let before = stored.comment;
     let mut comment = Comment::clone(&before);
     let address = comment.address();
@@ -48,7 +46,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     );
     let mut effect = Effect { message: Some(message.to_string()), ..Effect::default() };
     let texts = [comment.stored_text(), StoredText::Formatted(&after)];
-    let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;
+    let announced = CommentNotice::of_edit(case.site, case.now, (address, comment.user_id), texts).await?;
     announced.write(&mut effect.batch);
     comment.body.clone_from(&after);
     comment.edited_at = edited_at;

@@ -5,7 +5,7 @@
 
 use super::act::moderate;
 use super::batches::NewBatch;
-use super::case::ModerationRequest;
+use super::case::{ModerationRequest, demand_power};
 use crate::accounts::people::{People, ids_of};
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
 use crate::accounts::visit::Visit;
@@ -18,7 +18,7 @@ use crate::values::{
     Action, DIRECTORY_ROWS, Day, Deed, ModerationId, Moment, NEIGHBOUR_DAYS, NetworkTag, Reason,
     RestrictionKind, Thing, Timestamp, TrustRules, UserId,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Result, Site, fields, keys};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
@@ -126,20 +126,20 @@ pub struct AccountRow {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
-pub async fn demand(visit: &mut Visit) -> Result<Role, Error> {
+pub async fn demand(visit: &mut Visit) -> Result<Role> {
     visit.demand_moderator().await?;
     Ok(visit.recognise().await?.map_or(Role::Member, User::role))
 }
 
 /// The numbers of the newest accounts below a number. Rounds: 1.
-pub async fn newest(site: &Site, before: Option<UserId>, count: usize) -> Result<Vec<UserId>, Error> {
+pub async fn newest(site: &Site, before: Option<UserId>, count: usize) -> Result<Vec<UserId>> {
     let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let last = before.map_or(last, |UserId(before)| before.saturating_sub(1).min(last));
     Ok((1..=last).rev().take(count).map(UserId).collect())
 }
 
 /// The numbers of those who have posted from a network in the last 30 days, the newest accounts first. Rounds: 1.
-pub async fn of_network(site: &Site, now: Timestamp, tag: &NetworkTag) -> Result<Vec<UserId>, Error> {
+pub async fn of_network(site: &Site, now: Timestamp, tag: &NetworkTag) -> Result<Vec<UserId>> {
     let days: Vec<Day> = Day::of(now).last(network_days(site)).collect();
     let mut people = origins::people_of(site, std::slice::from_ref(tag), &days).await?;
     people.reverse();
@@ -155,13 +155,13 @@ fn network_days(site: &Site) -> u64 {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], or the store's.
-pub async fn rows(visit: &mut Visit, ids: &[UserId], filter: RowFilter) -> Result<Vec<AccountRow>, Error> {
+pub async fn rows(visit: &mut Visit, ids: &[UserId], filter: RowFilter) -> Result<Vec<AccountRow>> {
     let shows_addresses = demand(visit).await? == Role::Administrator;
     rows_with(&visit.site_too(), visit.now(), ids, (filter, shows_addresses)).await
 }
 
 /// The same for a command, which an operator may always run, and with e-mail addresses.
-pub async fn rows_for_command(site: &Site, now: Timestamp, ids: &[UserId]) -> Result<Vec<AccountRow>, Error> {
+pub async fn rows_for_command(site: &Site, now: Timestamp, ids: &[UserId]) -> Result<Vec<AccountRow>> {
     rows_with(site, now, ids, (RowFilter::default(), true)).await
 }
 
@@ -170,7 +170,7 @@ async fn rows_with(
     now: Timestamp,
     ids: &[UserId],
     (filter, shows_addresses): (RowFilter, bool),
-) -> Result<Vec<AccountRow>, Error> {
+) -> Result<Vec<AccountRow>> {
     let secret = origins::network_secret(site).await?;
     let days: Vec<Day> = Day::of(now).last(network_days(site)).rev().collect();
     let row = |id: UserId| {
@@ -223,7 +223,7 @@ pub async fn all_matching(
     site: &Site,
     now: Timestamp,
     (beginning, filter, among): (&str, RowFilter, Option<&[UserId]>),
-) -> Result<Vec<(UserId, i64, Option<Timestamp>)>, Error> {
+) -> Result<Vec<(UserId, i64, Option<Timestamp>)>> {
     let beginning = beginning.to_lowercase();
     let beginnings = [format!("name:{beginning}"), format!("email:{beginning}")];
     let is_wanted = |user: Option<&User>| {
@@ -280,7 +280,7 @@ pub async fn act_on_all(
     visit: &mut Visit,
     now: Moment,
     (names, deeds, reason): (&[String], &[Deed], &Reason),
-) -> Result<DoneForAll, Error> {
+) -> Result<DoneForAll> {
     let site = visit.site_too();
     let moderator = visit.recognise().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
     moderator.demand_may_moderate(now)?;
@@ -291,12 +291,7 @@ pub async fn act_on_all(
     let people = names.iter().filter_map(|name| ids.get(name)).map(|id| User::by_id(*id));
     for person in site.store.fetch(people.collect::<Vec<_>>()).await? {
         let person = person.ok_or(Refusal::NoSuchUser)?;
-        if person.id == moderator.id {
-            return Err(Refusal::OwnThing.into());
-        }
-        if person.given_role() > moderator.role() {
-            return Err(Refusal::HigherRole.into());
-        }
+        demand_power(&moderator, &person)?;
     }
     let mut user = moderator.clone();
     let request = user.request.take();
@@ -306,13 +301,7 @@ pub async fn act_on_all(
             let thing = Thing::User(name.as_str().into());
             // Each deed is noted by itself. So a repeat after a failure half-way does what was not done.
             user.request = request.as_ref().map(|all| all.part(&format!("{thing} {}", deed.action())));
-            let asked = ModerationRequest {
-                deed: deed.clone(),
-                thing,
-                reason: reason.clone(),
-                anonymous: false,
-                seen: None,
-            };
+            let asked = ModerationRequest::new(deed.clone(), thing, reason.clone());
             match user.once(&site, moderate(&site, now, &user, &asked)).await {
                 Ok(line) => parts.push(line),
                 // Such as a person who has posted nothing.
@@ -321,9 +310,7 @@ pub async fn act_on_all(
             }
         }
     }
-    let [_, _, ..] = parts.as_slice() else {
-        return Ok(DoneForAll { line: parts.first().copied(), parts });
-    };
+    let [_, _, ..] = parts.as_slice() else { return Ok(DoneForAll { line: parts.first().copied(), parts }) };
     let first = deeds.first();
     let hours = match first {
         Some(Deed::Ban(hours) | Deed::Silence(hours)) => *hours,
@@ -335,7 +322,7 @@ pub async fn act_on_all(
         // A note is for moderators alone.
         reason: if matches!(first, Some(Deed::Note)) { "" } else { reason.as_str() },
         anonymous: false,
-        until: hours.map(|hours| Timestamp(now.timestamp().0.saturating_add(hours.saturating_mul(3_600)))),
+        until: hours.map(|hours| now.timestamp().after_hours(hours)),
         parts: &parts,
         undoes: None,
     };

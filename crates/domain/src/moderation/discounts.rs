@@ -15,11 +15,11 @@ use crate::comments::comment::Comment;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
 use crate::news::item::{Direction, News, vote_of};
-use crate::news::ranks::write_rank;
+use crate::news::ranks::count_vote;
 use crate::values::{
     DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId,
 };
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The jobs `discount:<user id>`.
@@ -39,7 +39,7 @@ pub(super) fn follow(batch: &mut Batch, user: UserId, now: Moment) -> Job {
 
 /// One step: some stories. If the account changes meanwhile, that has added the job anew, and this
 /// step does not count. Rounds: 3.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     let (Some(user), Some(next)) = (current.subject::<UserId>(), current.field::<u64>(NEXT)) else {
         return Ok(current.skip());
     };
@@ -56,11 +56,12 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let is_out = discount.is_some_and(|discount| discount.is_in_force(current.now.timestamp()));
     let records = chunk.iter().copied().zip(records);
     let of_interest = |(id, record): &(NewsId, Option<String>)| id.0 <= last && (is_out || record.is_some());
-    let records: Vec<(NewsId, Option<String>)> = records.filter(of_interest).collect();
-    let stories = Story::read_some(site, current.now.timestamp(), (user, records)).await?;
+    let records = records.filter(of_interest);
+    let story = |record| Story::of(site, current.now.timestamp(), record, user);
+    let stories = site.store.fetch(records.map(story).collect::<Vec<_>>().large()).await?;
     let mut batch = current.batch();
     let mut after = next.saturating_add(DISCOUNT_CHUNK);
-    for story in stories {
+    for story in stories.into_iter().flatten() {
         if batch.writes().len() > DISCOUNT_WRITES {
             after = story.news.id.0;
             break;
@@ -103,16 +104,6 @@ impl<'a> Story<'a> {
         )
     }
 
-    /// Reads stories with what is out of each already. Rounds: 1.
-    async fn read_some(
-        site: &'a Site,
-        now: Timestamp,
-        (user, records): (UserId, Vec<(NewsId, Option<String>)>),
-    ) -> Result<Vec<Self>, Error> {
-        let reads: Vec<_> = records.into_iter().map(|record| Self::of(site, now, record, user)).collect();
-        Ok(site.store.fetch(reads.large()).await?.into_iter().flatten().collect())
-    }
-
     /// Adds to a batch that the votes on the story and its comments are out, or back.
     fn follow(&self, batch: &mut Batch, is_out: bool) {
         let before = DiscountedVotes::read(self.news.id, self.user, self.record.as_deref());
@@ -133,7 +124,7 @@ impl<'a> Story<'a> {
             && self.news.user_id != self.user
         {
             let article = vote == Direction::Up && self.article.is_in_list();
-            let (voters, member) = (self.voters(vote), self.user.to_string());
+            let (voters, member) = (self.news.voters_key(vote), self.user.to_string());
             batch.sorted_member_present(&voters, &member);
             batch.sorted_remove(voters, member);
             self.count(batch, vote, -1);
@@ -164,7 +155,7 @@ impl<'a> Story<'a> {
             let member = self.user.to_string();
             batch.sorted_member_absent(keys::news_up(self.news.id), &member);
             batch.sorted_member_absent(keys::news_down(self.news.id), &member);
-            batch.sorted_add(self.voters(vote), member, time);
+            batch.sorted_add(self.news.voters_key(vote), member, time);
             self.count(batch, vote, 1);
             if article && !self.article.is_in_list() {
                 self.move_article(batch, 1);
@@ -182,23 +173,11 @@ impl<'a> Story<'a> {
         }
     }
 
-    fn voters(&self, vote: Direction) -> String {
-        match vote {
-            Direction::Up => keys::news_up(self.news.id),
-            Direction::Down => keys::news_down(self.news.id),
-        }
-    }
-
     /// Changes the votes of one direction, and what follows from them.
     fn count(&self, batch: &mut Batch, vote: Direction, by: i64) {
-        let (news, key, rules) = (&self.news, keys::news(self.news.id), &self.site.rules.ranking);
-        let by = if vote == Direction::Up { [by, 0] } else { [0, by] };
-        for ((field, stored), by) in ["up", "down"].into_iter().zip(&news.stored_votes).zip(by) {
-            batch.field_unchanged(&key, field, stored.as_ref());
-            batch.increment_field(&key, field, by);
-        }
-        news.check_state(batch);
-        write_rank(batch, news, by, (self.now, rules));
+        self.news.check_votes(batch);
+        self.news.check_state(batch);
+        count_vote(batch, &self.news, (vote, by), (self.now, &self.site.rules.ranking));
     }
 
     fn move_article(&self, batch: &mut Batch, by: i8) {

@@ -5,13 +5,13 @@ use super::{
     answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes,
     origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
-use crate::Error;
+use crate::Result;
 use crate::identity::{SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::values::{Deed, RestrictionKind, SitePart, Thing};
+use crate::values::{Deed, SitePart, Thing};
 use futures_util::future::{BoxFuture, ready};
 
 /// Decides what an action does. On the heap: together, the futures would be too large for the stack.
-pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, Error>> {
+pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect>> {
     match (case.deed, case.thing) {
         (Deed::Keep | Deed::Remove, _) if case.row.is_deleted(case.thing) => {
             Box::pin(keep::decide_deleted(case))
@@ -20,13 +20,9 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Remove, Thing::User(name)) => Box::pin(profiles::remove(case, name)),
         (Deed::Restore, Thing::User(name)) => Box::pin(profiles::restore(case, name)),
         (Deed::RemoveAll(days), Thing::User(name)) => Box::pin(remove_all::remove(case, name, *days)),
-        (Deed::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
-            Box::pin(removals::remove(case))
-        }
-        (Deed::Restore, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
-            Box::pin(removals::restore(case))
-        }
-        (Deed::Erase(confirmed), Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+        (Deed::Remove, post) if post.is_post() => Box::pin(removals::remove(case)),
+        (Deed::Restore, post) if post.is_post() => Box::pin(removals::restore(case)),
+        (Deed::Erase(confirmed), post) if post.is_post() => {
             Box::pin(erasing::erase(case, confirmed.as_deref()))
         }
         (Deed::Edit { title, topics, url, text }, Thing::Story(id)) => {
@@ -40,21 +36,13 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Split, Thing::Story(id)) => Box::pin(merging::split(case, *id)),
         (Deed::Lock, Thing::Story(id)) => Box::pin(threads::lock(case, *id)),
         (Deed::Unlock, Thing::Story(id)) => Box::pin(threads::unlock(case, *id)),
-        (Deed::Silence(hours), Thing::User(name)) => {
-            Box::pin(people::restrict(case, name, RestrictionKind::Silence, *hours))
+        (
+            Deed::Silence(hours) | Deed::Hold(hours) | Deed::Discount(hours) | Deed::Ban(hours),
+            Thing::User(name),
+        ) => Box::pin(people::restrict(case, name, *hours)),
+        (Deed::Unsilence | Deed::Unhold | Deed::Recount | Deed::Unban, Thing::User(name)) => {
+            Box::pin(people::lift(case, name))
         }
-        (Deed::Unsilence, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Silence)),
-        (Deed::Hold(hours), Thing::User(name)) => {
-            Box::pin(people::restrict(case, name, RestrictionKind::Hold, *hours))
-        }
-        (Deed::Discount(hours), Thing::User(name)) => {
-            Box::pin(people::restrict(case, name, RestrictionKind::Discount, *hours))
-        }
-        (Deed::Recount, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Discount)),
-        (Deed::Ban(hours), Thing::User(name)) => {
-            Box::pin(people::restrict(case, name, RestrictionKind::Ban, *hours))
-        }
-        (Deed::Unban, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Ban)),
         (Deed::Warn, Thing::User(name)) => Box::pin(people::warn(case, name)),
         (Deed::Note, Thing::User(name)) => Box::pin(notes::add(case, name)),
         (Deed::Unnote, Thing::User(name)) => Box::pin(notes::delete(case, name)),
@@ -68,14 +56,11 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Reopen, Thing::Message(id)) => Box::pin(answers::reopen(case, *id)),
         (Deed::MakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, true)),
         (Deed::UnmakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, false)),
-        (Deed::Unhold, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Hold)),
         (Deed::Keep, _) => Box::pin(keep::keep(case)),
         (Deed::Reopen, _) if keep::is_undone(case) => Box::pin(keep::reopen(case)),
-        (Deed::Approve, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
-            Box::pin(held::approve(case))
-        }
-        (Deed::Reject, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reject(case)),
-        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reopen(case)),
+        (Deed::Approve, post) if post.is_post() => Box::pin(held::approve(case)),
+        (Deed::Reject, post) if post.is_post() => Box::pin(held::reject(case)),
+        (Deed::Reopen, post) if post.is_post() => Box::pin(held::reopen(case)),
         (Deed::PutBack(_), _) => Box::pin(changes::put_back(case)),
         (Deed::Rule(pattern, effect), Thing::Rule(id)) => {
             Box::pin(rule_changes::add(case, *id, (pattern, *effect)))

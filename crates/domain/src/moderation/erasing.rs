@@ -8,9 +8,9 @@ use crate::contributions::erasing::{self, ERASE_ALL, Erased};
 use crate::error::Erasure;
 use crate::jobs::{self, JobKind, Step, StepOutcome, members};
 use crate::values::{Moment, Thing, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, flags, keys};
+use crate::{Decision, Error, Refusal, Result, Site, fields, flags, keys};
 use std::time::Duration;
-use tidings_keyspace::{Batch, read};
+use tidings_keyspace::Batch;
 use tidings_language::t;
 
 /// The jobs `erase_all:<user id>`.
@@ -24,13 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], the refusal for a missing item, [`Refusal::ErasedAlready`], or the
 /// store's.
-pub async fn loss(site: &Site, viewer: &User, thing: &Thing) -> Result<Erasure, Error> {
+pub async fn loss(site: &Site, viewer: &User, thing: &Thing) -> Result<Erasure> {
     viewer.require_admin()?;
     erasing::loss(site, thing).await
 }
 
 /// Erases a post. Nobody is too high for it, and an administrator can erase what they have written themselves.
-pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Effect, Error> {
+pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Effect> {
     let (site, now, id) = (case.site, case.now, case.thing.id());
     if confirmed != Some(id.as_str()) {
         let what = erasing::loss(site, case.thing).await?;
@@ -40,12 +40,11 @@ pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Ef
     let Erased { author, job } = erasing::erase(site, now, case.thing, &mut effect.batch).await?;
     effect.concerns = Some(author);
     let reason = case.reason.as_str();
-    let message = match case.thing {
+    effect.tells(match case.thing {
         Thing::Tweet(_) => t!("An administrator has erased your post: {reason}", reason),
         Thing::Comment(_) => t!("An administrator has erased your comment: {reason}", reason),
         _ => t!("An administrator has erased your story: {reason}", reason),
-    };
-    effect.message = Some(message.to_string());
+    });
     effect.starts(Some(job), now);
     Ok(effect)
 }
@@ -54,7 +53,7 @@ pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Ef
 ///
 /// # Errors
 /// The refusal for a missing item, or the store's.
-pub async fn erase_in_copy(site: &Site, now: Moment, thing: &Thing) -> Result<(), Error> {
+pub async fn erase_in_copy(site: &Site, now: Moment, thing: &Thing) -> Result<()> {
     let erased = site.act(keys::MODERATION_LOG, || async {
         let mut batch = Batch::new();
         drop(erasing::erase(site, now, thing, &mut batch).await?);
@@ -72,13 +71,12 @@ pub async fn wait_for_traces(site: &Site, now: Moment, thing: &Thing) {
 }
 
 /// When something was erased last, unless that is long ago or forgotten. Rounds: 1.
-pub async fn last(site: &Site) -> Result<Option<Timestamp>, Error> {
-    let time = site.store.fetch(read::string(keys::ERASED_LAST)).await?;
-    Ok(fields::read_string(time.as_deref(), || keys::ERASED_LAST.to_owned()).map(Timestamp))
+pub async fn last(site: &Site) -> Result<Option<Timestamp>> {
+    Ok(site.store.fetch(fields::string(keys::ERASED_LAST.to_owned())).await?.map(Timestamp))
 }
 
 /// Forgets when something was erased last, unless something has been erased since. Rounds: 1.
-pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<(), Error> {
+pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<()> {
     let Some(time) = time else { return Ok(()) };
     let mut batch = Batch::new();
     batch.string_equals(keys::ERASED_LAST, time.to_string());
@@ -87,10 +85,8 @@ pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<(), Err
 }
 
 /// One step: erases the next post, the note of the next flag, or what the log has kept of some posts.
-async fn erase_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(author) = current.subject::<UserId>() else {
-        return Ok(current.skip());
-    };
+async fn erase_next(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(author) = current.subject::<UserId>() else { return Ok(current.skip()) };
     let phase = current.field(PHASE).unwrap_or(Phase::Stories);
     let Some(list) = phase.list(author) else {
         return traces::step(current, &traces::TracesOf::Person(author)).await;
@@ -112,7 +108,7 @@ async fn erase_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> 
 }
 
 /// The batch of a step that erases a post of a person. Posts of others, and what is gone, are skipped.
-async fn erase_post(current: &Step<'_>, thing: &Thing, author: UserId) -> Result<Batch, Error> {
+async fn erase_post(current: &Step<'_>, thing: &Thing, author: UserId) -> Result<Batch> {
     let mut batch = current.batch();
     match erasing::erase(current.site, current.now, thing, &mut batch).await {
         Ok(Erased { author: wrote, job }) if wrote == author => {

@@ -3,7 +3,7 @@
 use super::log::{self, ShownModerator};
 use crate::accounts::visit::Visit;
 use crate::values::{Action, FIGURES_DAYS, FIGURES_LINES, Timestamp};
-use crate::{Error, review};
+use crate::{Result, review};
 use std::collections::BTreeMap;
 
 /// The queue, and the decisions of the last [`FIGURES_DAYS`] days.
@@ -25,7 +25,7 @@ pub struct QueueFigures {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), or the store's.
-pub async fn figures(visit: &mut Visit) -> Result<QueueFigures, Error> {
+pub async fn figures(visit: &mut Visit) -> Result<QueueFigures> {
     visit.demand_moderator().await?;
     let since = Timestamp(visit.now().0.saturating_sub(FIGURES_DAYS * 86_400));
     let waiting = review::status(&visit.site_too()).await?;

@@ -3,15 +3,14 @@
 //!
 //! Keys: the field `oidc_role` of a user, and lines of the log by nobody.
 
-use super::changes::{ChangedFact, FactPart};
+use super::changes::ChangedFact;
 use super::log::{Line, next_id};
-use crate::accounts::first_administrator;
 use crate::accounts::roles::{self, GivenRole};
 use crate::accounts::session_store::Device;
 use crate::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
 use crate::accounts::users::{DEACTIVATED, OIDC_ROLE};
 use crate::values::{Action, Thing, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// The moderator of lines that no person has caused.
@@ -25,7 +24,7 @@ pub async fn log_in(
     (site, now): (&Site, Timestamp),
     login: &ProviderLogin,
     device: &Device,
-) -> Result<SignedOn, Error> {
+) -> Result<SignedOn> {
     login.demand_allowed(&site.rules.oidc)?;
     if let Some(id) = single_sign_on::connected(site, &login.identity).await? {
         follow((site, now), id, login.role).await?;
@@ -38,11 +37,7 @@ pub async fn log_in(
 ///
 /// # Errors
 /// The store's.
-pub async fn follow(
-    (site, now): (&Site, Timestamp),
-    id: UserId,
-    wanted: Option<GivenRole>,
-) -> Result<(), Error> {
+pub async fn follow((site, now): (&Site, Timestamp), id: UserId, wanted: Option<GivenRole>) -> Result<()> {
     loop {
         match change(site, now, id, wanted).await {
             Ok(false) => return Ok(()),
@@ -60,34 +55,23 @@ pub async fn follow(
 }
 
 /// Changes one role. Returns whether it did.
-async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRole>) -> Result<bool, Error> {
+async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRole>) -> Result<bool> {
     let key = keys::user(id);
     site.act(&key, || async {
         let fields = ["username", DEACTIVATED, "flags", OIDC_ROLE];
-        let reads = (read::fields(&key, fields), read::string(keys::MODERATION_COUNT));
-        let ([username, deactivated, flags, given], last) = site.store.fetch(reads).await?;
+        let reads = (read::fields(&key, fields), next_id());
+        let ([username, deactivated, flags, given], line) = site.store.fetch(reads).await?;
         let (Some(username), None) = (username, deactivated) else { return Ok(Decision::Done(false)) };
         let given_role = given.as_deref().and_then(|given| given.parse::<GivenRole>().ok());
-        let old = flags.clone().unwrap_or_default();
         let (role, has) = match (given_role, wanted) {
             (Some(role), wanted) if wanted != Some(role) => (role, false),
-            (None, Some(role)) if !old.contains(role.flag()) => (role, true),
+            (None, Some(role)) if !flags.as_deref().unwrap_or_default().contains(role.flag()) => (role, true),
             _ => return Ok(Decision::Done(false)),
         };
-        let new = if has { format!("{}{old}", role.flag()) } else { old.replace(role.flag(), "") };
         let mut batch = Batch::new();
         batch.field_absent(&key, DEACTIVATED);
-        batch.field_unchanged(&key, "flags", flags);
         batch.field_unchanged(&key, OIDC_ROLE, given);
-        if role == GivenRole::Administrator {
-            if has {
-                first_administrator::write(&mut batch, id);
-            } else {
-                roles::demand_another_administrator(site, now, &mut batch, id).await?;
-            }
-        }
-        roles::write_role_password(&mut batch, id, [&old, &new]);
-        batch.set_field(&key, "flags", new);
+        roles::write_role((site, now), &mut batch, (id, flags.as_deref()), (role, has)).await?;
         if has {
             batch.set_field(&key, OIDC_ROLE, role.name());
         } else {
@@ -100,17 +84,10 @@ async fn change(site: &Site, now: Timestamp, id: UserId, wanted: Option<GivenRol
             (GivenRole::Moderator, false) => Action::UnmakeModerator,
         };
         let thing = Thing::User(username.into());
-        let mut line =
-            Line::new(next_id(last.as_deref()), (now, SIGN_IN_SERVICE), (action, thing, String::new()));
+        let mut line = Line::new(line, (now, SIGN_IN_SERVICE), (action, thing, String::new()));
         line.concerns = Some(id);
         if role == GivenRole::Moderator {
-            let letter = role.flag().to_string();
-            let [was, is] = [!has, has].map(|has| has.then_some(&*letter));
-            line.changed.push(ChangedFact::of_part(
-                &*key,
-                ("flags", FactPart::Letter(role.flag())),
-                (was, is),
-            ));
+            line.changed.push(ChangedFact::of_letter(&key, "flags", role.flag(), has));
         }
         line.write(&mut batch);
         Ok(Decision::commit(batch, true))

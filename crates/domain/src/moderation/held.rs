@@ -12,10 +12,10 @@ use crate::post_state::Moderated;
 use crate::submissions::held::Publication;
 use crate::timelines::tweets::{NewTweet, Tweet, TweetDraft};
 use crate::values::Withheld;
-use crate::{Error, Refusal, review};
+use crate::{Refusal, Result, review};
 
 /// Publishes it.
-pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn approve(case: &Case<'_>) -> Result<Effect> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
     let (site, now) = (case.site, case.now);
@@ -56,7 +56,7 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
 }
 
 /// Rejects it: it is as if it were removed.
-pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn reject(case: &Case<'_>) -> Result<Effect> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
     let mut effect = case.move_to(&contribution, Some(Withheld::removed(case.reason.as_str())));
@@ -65,7 +65,7 @@ pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
 }
 
 /// Lets what was rejected wait again: the undo of a rejection.
-pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect> {
     let line = case.undoes.ok_or(Refusal::CannotBeUndone)?;
     let state = line.state_before().ok_or(Refusal::CannotBeUndone)?;
     let contribution = case.contribution().await?;

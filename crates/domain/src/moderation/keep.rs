@@ -2,13 +2,12 @@
 
 use super::case::{Case, Effect};
 use super::log::Line;
-use crate::comments::comment::Comment;
-use crate::news::item::News;
-use crate::values::{Action, Thing, UserId, Withheld};
-use crate::{Error, Refusal};
+use crate::contributions::author_of;
+use crate::values::{Action, Withheld};
+use crate::{Refusal, Result};
 
 /// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.
-pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn keep(case: &Case<'_>) -> Result<Effect> {
     let subject = case.row.subject().ok_or(Refusal::NothingWaits)?;
     case.demand_power_over_author(subject.author()).await?;
     if !case.row.waits() {
@@ -29,7 +28,7 @@ pub(super) fn is_undone(case: &Case<'_>) -> bool {
 
 /// Takes a decision to keep something back: it waits again, and is hidden again if it was.
 /// Rounds: 1.
-pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect> {
     let subject = case.row.subject().ok_or(Refusal::CannotBeUndone)?;
     case.demand_power_over_author(subject.author()).await?;
     let mut effect = Effect::default();
@@ -54,13 +53,8 @@ pub(super) fn was_deleted(case: &Case<'_>) -> bool {
 
 /// Decides whether readers were right to flag something that its author has deleted since, or takes
 /// that back: its row does the rest. Of a tweet nothing is left, not even whose it was. Rounds: 2.
-pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect, Error> {
-    let store = &case.site.store;
-    let author: Option<UserId> = match case.thing {
-        Thing::Story(id) => store.fetch(News::by_id(*id)).await?.map(|news| news.user_id),
-        Thing::Comment(address) => store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id),
-        _ => None,
-    };
+pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect> {
+    let author = author_of(case.site, case.thing).await?;
     if let Some(author) = author {
         case.demand_power_over_author(author).await?;
     }

@@ -17,8 +17,8 @@ use crate::values::text_forms::{read_text, shown};
 use crate::values::{
     Action, CommentAddress, Deed, ModerationId, SitePart, Thing, Timestamp, Undo, UserId, Withheld,
 };
-use crate::{Error, Refusal, Site, keys};
-use tidings_keyspace::{Batch, Hash, Order, read};
+use crate::{Refusal, Result, Site, keys};
+use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 
 /// Stands for the name of somebody who has left long ago. No name has a blank.
 pub(super) const FORMER: &str = "a former member";
@@ -132,6 +132,11 @@ impl Line {
         }
     }
 
+    /// The line with a number, if it exists.
+    pub(super) fn by_id(id: ModerationId) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::moderation(id)).map(move |hash| Self::from_hash(id, &hash))
+    }
+
     pub(super) fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
         let fields = StoredFields::new(hash, || keys::moderation(id));
         let text = |field: &str| fields.text(field).map(str::to_owned);
@@ -210,10 +215,8 @@ impl Line {
     pub(super) fn write(&self, batch: &mut Batch) {
         let key = keys::moderation(self.id);
         batch.key_absent(&key);
-        match self.id.0 {
-            1 => _ = batch.key_absent(keys::MODERATION_COUNT),
-            number => _ = batch.string_equals(keys::MODERATION_COUNT, (number - 1).to_string()),
-        }
+        let last = self.id.0 - 1;
+        batch.string_unchanged(keys::MODERATION_COUNT, (last > 0).then(|| last.to_string()));
         batch.set(keys::MODERATION_COUNT, self.id.to_string());
         let mut fields = vec![
             ("id", self.id.to_string()),
@@ -262,12 +265,8 @@ pub fn write_speaking<'a>(
     (time, moderator): (Timestamp, UserId),
     comment: CommentAddress,
 ) -> Logging<'a> {
-    Box::pin(write_line(
-        site,
-        batch,
-        (time, moderator),
-        (Action::Speak, Thing::Comment(comment), String::new()),
-    ))
+    let speaks = (Action::Speak, Thing::Comment(comment), String::new());
+    Box::pin(write_line(site, batch, (time, moderator), speaks))
 }
 
 /// Adds the line of an administrator who has changed a part of the site in this way. Rounds: 1. Errors: those of the store.
@@ -286,10 +285,9 @@ async fn write_line(
     batch: &mut Batch,
     (time, moderator): (Timestamp, UserId),
     (action, thing, reason): (Action, Thing, String),
-) -> Result<(), Error> {
-    let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
-    let line = Line::new(next_id(last.as_deref()), (time, moderator), (action, thing, reason));
-    line.write(batch);
+) -> Result<()> {
+    let id = site.store.fetch(next_id()).await?;
+    Line::new(id, (time, moderator), (action, thing, reason)).write(batch);
     Ok(())
 }
 
@@ -297,25 +295,22 @@ async fn write_line(
 const LINES: u64 = 200;
 
 /// Some lines after one, and the last of them. Rounds: 2.
-pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
+pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>)> {
     let scores = (after as f64 + 1.0, f64::INFINITY);
     let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
     let ids = site.store.fetch(ids).await?;
     let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
     let Some(last) = ids.last().copied() else { return Ok((Vec::new(), None)) };
-    let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::moderation(*id))).collect();
-    let lines = ids.into_iter().zip(site.store.fetch(hashes).await?);
-    Ok((lines.filter_map(|(id, hash)| Line::from_hash(id, &hash)).collect(), Some(last)))
+    let lines = site.store.fetch(ids.into_iter().map(Line::by_id).collect::<Vec<_>>()).await?;
+    Ok((lines.into_iter().flatten().collect(), Some(last)))
 }
 
-/// The number of the next line, from the stored number of the last one.
-pub(super) fn next_id(last: Option<&str>) -> ModerationId {
-    let last: u64 = fields::read_string(last, || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
-    ModerationId(last + 1)
+/// The number of the next line.
+pub(super) fn next_id() -> impl Fetch<Value = ModerationId> {
+    fields::counter(keys::MODERATION_COUNT).map(|last| ModerationId(last + 1))
 }
 
 /// A line by its number. Rounds: 1.
-pub(super) async fn read_line(site: &crate::site::Site, id: ModerationId) -> Result<Line, Error> {
-    let hash = site.store.fetch(read::hash(keys::moderation(id))).await?;
-    Ok(Line::from_hash(id, &hash).ok_or(Refusal::NoSuchModeration)?)
+pub(super) async fn read_line(site: &Site, id: ModerationId) -> Result<Line> {
+    Ok(site.store.fetch(Line::by_id(id)).await?.ok_or(Refusal::NoSuchModeration)?)
 }

@@ -5,7 +5,7 @@ use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::contributions::Contribution;
 use crate::values::{Action, ActionSubject, Closed, Moment, Thing};
-use crate::{Error, Refusal};
+use crate::{Error, Refusal, Result};
 
 /// The actions on a post, and its content as an edit changes it.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub struct PostMenu {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], the refusal for a missing item, or the store's.
-pub async fn of_post(visit: &mut Visit, moderator: &User, thing: &Thing) -> Result<PostMenu, Error> {
+pub async fn of_post(visit: &mut Visit, moderator: &User, thing: &Thing) -> Result<PostMenu> {
     moderator.demand_may_moderate(Moment::from_timestamp(visit.now()))?;
     let is_administrator = moderator.role() == Role::Administrator;
     let only_erasure = || PostMenu {

@@ -12,11 +12,11 @@ use crate::contributions::erasing::place_of;
 use crate::error::NothingToDo;
 use crate::news::item::{MERGED, News};
 use crate::values::{MAX_MERGED_STORIES, NewsId, Thing, Withheld};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use tidings_language::t;
 
 /// Merges a story into another.
-pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
+pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect> {
     if id == into {
         return Err(Refusal::NothingToModerate(NothingToDo::MergedIntoItself).into());
     }
@@ -39,19 +39,18 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
     after.merged.0.push(id);
     target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     effect.before = Some(into.to_string());
-    let message = t!(
+    effect.tells(t!(
         "A moderator has merged your story “{title}” {place} into another {other}: {reason}",
         title,
         place = place_of(case.thing),
         other = place_of(&Thing::Story(into)),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     Ok(effect)
 }
 
 /// Makes a merged story one of its own again.
-pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
+pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect> {
     let news = read_story(case, id).await?;
     let Some(into) = news.withheld.as_ref().and_then(Withheld::merged_into) else {
         return Err(Refusal::NothingToModerate(NothingToDo::NotMerged).into());
@@ -65,13 +64,12 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         after.merged.0.retain(|other| *other != id);
         target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     }
-    let message = t!(
+    effect.tells(t!(
         "Your story “{title}” {place} is no longer merged into {other}: {reason}",
         title,
         place = place_of(case.thing),
         other = format!("/news/{into}"),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     Ok(effect)
 }

@@ -26,7 +26,7 @@ use crate::values::{
     Deed, MESSAGE_THREADS, MESSAGES_A_DAY, MESSAGES_IN_THREAD, MessageAddress, MessageText, MessageThreadId,
     ModerationId, Moment, Reason, StoredMessage, Thing,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Error, Refusal, Result, Site, fields, keys};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, read};
 
@@ -61,12 +61,7 @@ pub struct NewMessage {
 /// [`Refusal::NoSuchMessages`]; [`Refusal::NoSuchModeration`] and [`Refusal::NotAboutYou`];
 /// [`Refusal::TooManyMessages`], [`Refusal::ThreadIsFull`], [`Refusal::TooManyMessageThreads`]; for an answer,
 /// those of [`moderate`]; or the store's.
-pub async fn write(
-    site: &Site,
-    now: Moment,
-    writer: &User,
-    message: &NewMessage,
-) -> Result<MessageAddress, Error> {
+pub async fn write(site: &Site, now: Moment, writer: &User, message: &NewMessage) -> Result<MessageAddress> {
     if let Matter::Thread(id) = message.matter {
         let thread = site.store.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
         if thread.user_id != writer.id {
@@ -86,7 +81,7 @@ pub async fn write_without_session(
     now: Moment,
     (typed, address): (&Credentials<'_>, IpAddr),
     message: &NewMessage,
-) -> Result<(User, MessageAddress), Error> {
+) -> Result<(User, MessageAddress)> {
     let Identified { user, proof } = log_in::identify((site, now.timestamp()), typed, address).await?;
     if user.demand_may_log_in(now.timestamp()).is_ok() {
         return Err(Refusal::SessionEnded.into());
@@ -101,7 +96,7 @@ async fn write_to_moderators(
     now: Moment,
     (member, proof): (&User, Option<&Proof>),
     message: &NewMessage,
-) -> Result<MessageAddress, Error> {
+) -> Result<MessageAddress> {
     let home = keys::user_message_threads(member.id);
     let written = site.act(&home, || async {
         let thread = thread_of(site, now, member, message.matter).await?;
@@ -138,7 +133,7 @@ async fn write_to_moderators(
 }
 
 /// The thread about a matter, or a new one. Rounds: at most 2.
-async fn thread_of(site: &Site, now: Moment, member: &User, matter: Matter) -> Result<MessageThread, Error> {
+async fn thread_of(site: &Site, now: Moment, member: &User, matter: Matter) -> Result<MessageThread> {
     let (found, about) = match matter {
         Matter::New => (None, None),
         Matter::Thread(id) => (Some(id), None),
@@ -168,19 +163,15 @@ async fn answer_in(
     now: Moment,
     moderator: &User,
     (id, message): (MessageThreadId, &NewMessage),
-) -> Result<MessageAddress, Error> {
+) -> Result<MessageAddress> {
     // Nobody else is told that there is such a thread.
     if moderator.role() < Role::Moderator {
         return Err(Refusal::NoSuchMessages.into());
     }
     let NewMessage { text, anonymous, after, .. } = message;
-    let request = ModerationRequest {
-        deed: Deed::Answer(text.clone(), *after),
-        thing: Thing::Message(id),
-        reason: Reason::default(),
-        anonymous: *anonymous,
-        seen: None,
-    };
+    let deed = Deed::Answer(text.clone(), *after);
+    let request = ModerationRequest::new(deed, Thing::Message(id), Reason::default());
+    let request = ModerationRequest { anonymous: *anonymous, ..request };
     let line = moderator.once(site, moderate(site, now, moderator, &request)).await?;
     let number = read_line(site, line).await?.before.and_then(|number| number.parse().ok());
     Ok(MessageAddress { thread: id, message: number.unwrap_or(1) })
@@ -189,7 +180,7 @@ async fn answer_in(
 /// The member to tell by mail that the moderators have answered; `None` if no mail is needed. This is only a
 /// member who is banned, and so cannot look into the inbox, who gets no mail about the entry, and who has an
 /// address. Rounds: 2.
-pub async fn member_to_mail(site: &Site, now: Moment, id: MessageThreadId) -> Result<Option<User>, Error> {
+pub async fn member_to_mail(site: &Site, now: Moment, id: MessageThreadId) -> Result<Option<User>> {
     let Some(thread) = site.store.fetch(MessageThread::by_id(id)).await? else { return Ok(None) };
     let member = site.store.fetch(User::by_id(thread.user_id)).await?;
     Ok(member.filter(|member| {

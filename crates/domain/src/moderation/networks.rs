@@ -1,12 +1,12 @@
 //! The networks that people come from: the facts that moderators may know, and those for administrators.
 
-use super::people::person_named;
-use crate::accounts::origins::{self, Origins};
+use crate::Result;
+use crate::accounts::origins;
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
+use crate::contributions::person_named;
 use crate::values::{NetworkTag, Timestamp};
-use crate::{Error, Site};
 use std::net::IpAddr;
 
 /// Where somebody has signed up and posted from lately, as a viewer may know it.
@@ -24,16 +24,12 @@ pub struct Neighbourhood {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::NoSuchUser`](crate::Refusal::NoSuchUser), or the store's.
-pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
+pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood> {
     visit.demand_moderator().await?;
     let role = visit.recognise().await?.map_or(Role::Member, User::role);
     let (site, now) = (visit.site_too(), visit.now());
-    let person = person_named(&site, name).await?.user;
+    let (person, _) = person_named(&site, name).await?;
     let origins = origins::origins_of(&site, now, person.id).await?;
-    shown(&site, origins, role).await
-}
-
-async fn shown(site: &Site, origins: Origins, role: Role) -> Result<Neighbourhood, Error> {
     let people = site.store.fetch(People::of(origins.others.iter().copied())).await?;
     let name = |id| Some(people.get(id)?.username.clone());
     Ok(Neighbourhood {

@@ -10,7 +10,7 @@ use crate::accounts::visit::Visit;
 use crate::error::NothingToDo;
 use crate::values::text_forms::record_text;
 use crate::values::{AsText, MAX_NOTES, ModerationId, Timestamp, UserId};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
@@ -42,7 +42,7 @@ pub struct Note {
 }
 
 /// Adds a note.
-pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect> {
     let person = read_person(case, name).await?.user.id;
     let key = keys::user_notes(person);
     let notes = case.site.store.fetch(read::hash(&key)).await?;
@@ -60,7 +60,7 @@ pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
 }
 
 /// Deletes a note: only as the undo of its line.
-pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect> {
     let line = case.undoes.ok_or(Refusal::NothingToModerate(NothingToDo::NoteUnnamed))?;
     let person = read_person(case, name).await?.user.id;
     let mut effect = Effect::default();
@@ -73,7 +73,7 @@ pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], or the store's.
-pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Error> {
+pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>> {
     visit.demand_moderator().await?;
     let key = keys::user_notes(person);
     let stored = visit.fetch(read::hash(&key)).await?;

@@ -1,8 +1,8 @@
 //! The effects of banning an origin and of lifting the ban.
 
 use super::case::{Case, Effect};
-use crate::values::{BanScope, BannedOrigin, Hours, MAX_ORIGIN_BANS, OriginBan, OriginBanId, Timestamp};
-use crate::{Error, Refusal, keys};
+use crate::values::{BanScope, BannedOrigin, Hours, MAX_ORIGIN_BANS, OriginBan, OriginBanId};
+use crate::{Refusal, Result, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// The effect of a ban.
@@ -10,9 +10,8 @@ pub(super) async fn ban(
     case: &Case<'_>,
     id: OriginBanId,
     (origin, scope, hours): (&BannedOrigin, BanScope, Hours),
-) -> Result<Effect, Error> {
-    let now = case.now.timestamp();
-    let until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
+) -> Result<Effect> {
+    let until = hours.map(|hours| case.now.timestamp().after_hours(hours));
     let mut effect = Effect { until, ..Effect::default() };
     let reason = case.reason.clone();
     let ban = OriginBan { id, origin: origin.clone(), scope, reason, until };
@@ -26,13 +25,13 @@ pub(super) async fn demand_admissible(
     case: &Case<'_>,
     batch: &mut Batch,
     (id, json): (&str, &str),
-) -> Result<(), Error> {
+) -> Result<()> {
     let ban = id.parse().ok().and_then(|id| OriginBan::from_json(id, json));
     demand_room_for(case, batch, &ban.ok_or(Refusal::CannotBeUndone)?).await
 }
 
 /// Refuses a ban too many, and a second one of the same origin. Bans that have ended make room. Rounds: 1.
-async fn demand_room_for(case: &Case<'_>, batch: &mut Batch, new: &OriginBan) -> Result<(), Error> {
+async fn demand_room_for(case: &Case<'_>, batch: &mut Batch, new: &OriginBan) -> Result<()> {
     let stored = case.site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent()).await?;
     let now = case.now.timestamp();
     let mut count = stored.0.len();
@@ -53,7 +52,7 @@ async fn demand_room_for(case: &Case<'_>, batch: &mut Batch, new: &OriginBan) ->
 }
 
 /// The effect of lifting a ban.
-pub(super) async fn lift(case: &Case<'_>, id: OriginBanId) -> Result<Effect, Error> {
+pub(super) async fn lift(case: &Case<'_>, id: OriginBanId) -> Result<Effect> {
     let field = id.to_string();
     let stored = case.site.store.fetch(read::field(keys::ORIGIN_BANS, &field)).await?;
     let stored = stored.ok_or(Refusal::NoSuchOriginBan)?;

@@ -8,7 +8,7 @@ use crate::values::{
     BanScope, BannedOrigin, Deed, Hours, ModerationId, Moment, OriginBan, OriginBanId, Reason, STAFF_CHUNK,
     Thing, Timestamp, UserId,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Error, Result, Site, fields, keys};
 use std::net::Ipv4Addr;
 use tidings_keyspace::{Fetch, read};
 
@@ -44,19 +44,14 @@ pub async fn add(
     now: Moment,
     administrator: &User,
     ban: &NewOriginBan,
-) -> Result<(OriginBanId, ModerationId), Error> {
+) -> Result<(OriginBanId, ModerationId)> {
     administrator.require_admin()?;
     administrator.demand_may_moderate(now)?;
     let id = site.store.next_id(keys::ORIGIN_BANS_COUNT).await?;
     let id = OriginBanId::try_from(id)
         .map_err(|_| Error::Internal(format!("{} holds {id}", keys::ORIGIN_BANS_COUNT)))?;
-    let request = ModerationRequest {
-        deed: Deed::Bar(ban.origin.clone(), ban.scope, ban.hours),
-        thing: Thing::Origin(id),
-        reason: ban.reason.clone(),
-        anonymous: false,
-        seen: None,
-    };
+    let deed = Deed::Bar(ban.origin.clone(), ban.scope, ban.hours);
+    let request = ModerationRequest::new(deed, Thing::Origin(id), ban.reason.clone());
     Ok((id, moderate(site, now, administrator, &request).await?))
 }
 
@@ -69,9 +64,8 @@ pub async fn remove(
     now: Moment,
     administrator: &User,
     (id, reason): (OriginBanId, &Reason),
-) -> Result<ModerationId, Error> {
-    let (deed, thing) = (Deed::Unbar, Thing::Origin(id));
-    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
+) -> Result<ModerationId> {
+    let request = ModerationRequest::new(Deed::Unbar, Thing::Origin(id), reason.clone());
     moderate(site, now, administrator, &request).await
 }
 
@@ -79,7 +73,7 @@ pub async fn remove(
 ///
 /// # Errors
 /// [`crate::Refusal::AdministratorsOnly`], or the store's.
-pub async fn all(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<ListedBan>, Error> {
+pub async fn all(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<ListedBan>> {
     viewer.require_admin()?;
     let bans = origin_bans::of_site(site, now).await?;
     let stopped = site.store.fetch(read::hash(keys::ORIGIN_BANS_STOPPED).or_absent()).await?;
@@ -100,12 +94,7 @@ pub async fn all(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<Liste
 ///
 /// # Errors
 /// [`crate::Refusal::AdministratorsOnly`], or the store's.
-pub async fn stops(
-    site: &Site,
-    now: Timestamp,
-    viewer: &User,
-    origin: &BannedOrigin,
-) -> Result<Option<u64>, Error> {
+pub async fn stops(site: &Site, now: Timestamp, viewer: &User, origin: &BannedOrigin) -> Result<Option<u64>> {
     viewer.require_admin()?;
     match origin {
         BannedOrigin::Network(network) => origins::posted_from(site, now, *network).await,
@@ -120,7 +109,7 @@ const ACTIVE_SECONDS: u64 = 7 * 86_400;
 
 /// How many members of the last week have an e-mail address of a domain. Addresses are not indexed, so
 /// all accounts are looked at, 500 in a round.
-async fn visited_with(site: &Site, now: Timestamp, origin: &BannedOrigin) -> Result<Option<u64>, Error> {
+async fn visited_with(site: &Site, now: Timestamp, origin: &BannedOrigin) -> Result<Option<u64>> {
     let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     if last > COUNTED_ACCOUNTS {
         return Ok(None);

@@ -4,16 +4,10 @@
 use super::log::{self, LogEntry, LogWindow};
 use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
-use crate::comments::comment::Comment;
-use crate::contributions::excerpt;
+use crate::contributions::{Contribution, excerpt};
 use crate::flags::{ThingFlags, decided_flags};
-use crate::news::item::News;
-use crate::timelines::tweets::Tweet;
-use crate::values::{
-    CommentAddress, FlagReason, NewsId, OVERVIEW_DECISIONS, OVERVIEW_LISTED, Thing, Timestamp, TweetId,
-    UserId, Withheld,
-};
-use crate::{Error, keys};
+use crate::values::{FlagReason, OVERVIEW_DECISIONS, OVERVIEW_LISTED, Thing, Timestamp, UserId, Withheld};
+use crate::{Result, keys};
 use std::cmp::Reverse;
 use tidings_keyspace::{Fetch, Order, read};
 
@@ -79,7 +73,7 @@ impl From<ThingFlags> for FlagCounts {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
-pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> Result<Overview, Error> {
+pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> Result<Overview> {
     visit.demand_moderator().await?;
     let newest = |key: String| read::sorted_range(key, Order::Descending, 0, OVERVIEW_LISTED).or_absent();
     let lists = [
@@ -92,26 +86,14 @@ pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> 
     ];
     let (lists, (upheld, rejected)) = visit.fetch((lists.map(newest), decided_flags(person))).await?;
     let [stories, comments, tweets, invited, flagged, unseen] = lists;
-    let mut stories: Vec<NewsId> = ids(stories);
-    let mut comments: Vec<CommentAddress> = ids(comments);
-    let mut tweets: Vec<TweetId> = ids(tweets);
-    for thing in ids::<Thing>(unseen) {
-        match thing {
-            Thing::Story(id) => stories.push(id),
-            Thing::Comment(address) => comments.push(address),
-            Thing::Tweet(id) => tweets.push(id),
-            _ => {}
-        }
-    }
-    let invited: Vec<UserId> = ids(invited);
-    let reads = (
-        stories.into_iter().map(story).collect::<Vec<_>>(),
-        comments.into_iter().map(comment).collect::<Vec<_>>(),
-        tweets.into_iter().map(tweet).collect::<Vec<_>>(),
-        (ThingFlags::on(Thing::User(username.into())), People::of(invited.iter().copied())),
-    );
-    let (stories, comments, tweets, (profile_flags, people)) = visit.fetch(reads).await?;
-    let mut posts: Vec<LatestPost> = stories.into_iter().chain(comments).chain(tweets).flatten().collect();
+    let listed = ids(stories).map(Thing::Story).chain(ids(comments).map(Thing::Comment));
+    let listed = listed.chain(ids(tweets).map(Thing::Tweet)).chain(ids(unseen));
+    let invited: Vec<UserId> = ids(invited).collect();
+    let profile_flags = ThingFlags::on(Thing::User(username.into()));
+    let reads =
+        (listed.map(latest_post).collect::<Vec<_>>(), profile_flags, People::of(invited.iter().copied()));
+    let (posts, profile_flags, people) = visit.fetch(reads).await?;
+    let mut posts: Vec<LatestPost> = posts.into_iter().flatten().collect();
     posts.sort_by_key(|post| Reverse(post.time));
     posts.truncate(usize::try_from(OVERVIEW_LISTED).unwrap_or(usize::MAX));
     let flagged = flagged
@@ -127,51 +109,28 @@ pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> 
     })
 }
 
-fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
-    members.into_iter().filter_map(|(member, _)| member.parse().ok()).collect()
+fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> impl Iterator<Item = T> {
+    members.into_iter().filter_map(|(member, _)| member.parse().ok())
 }
 
-fn story(id: NewsId) -> impl Fetch<Value = Option<LatestPost>> {
-    let thing = Thing::Story(id);
-    let fields = read::hash_fields(keys::news(id), News::FIELDS).or_absent();
-    (fields, ThingFlags::on(thing.clone()).or_absent()).map(move |(fields, flags)| {
-        let news = News::from_fields(fields)?;
-        let text = if news.deleted { String::new() } else { excerpt(&news.title) };
-        let (time, is_deleted) = (news.ctime, news.deleted);
-        Some(LatestPost { thing, time, text, withheld: news.withheld, is_deleted, flags: flags.into() })
-    })
-}
-
-fn comment(address: CommentAddress) -> impl Fetch<Value = Option<LatestPost>> {
-    let thing = Thing::Comment(address);
-    (Comment::at(address).or_absent(), ThingFlags::on(thing.clone()).or_absent()).map(
-        move |(comment, flags)| {
-            let comment = comment?;
-            let text = if comment.deleted { String::new() } else { excerpt(&comment.body) };
-            let (time, is_deleted) = (comment.ctime, comment.deleted);
-            Some(LatestPost {
-                thing,
-                time,
-                text,
-                withheld: comment.withheld,
-                is_deleted,
-                flags: flags.into(),
-            })
-        },
-    )
-}
-
-fn tweet(id: TweetId) -> impl Fetch<Value = Option<LatestPost>> {
-    let thing = Thing::Tweet(id);
-    (Tweet::by_id(id).or_absent(), ThingFlags::on(thing.clone()).or_absent()).map(move |(tweet, flags)| {
-        let tweet = tweet?;
-        let (time, text) = (Timestamp::from_score(tweet.created_at), excerpt(&tweet.text));
+fn latest_post(thing: Thing) -> impl Fetch<Value = Option<LatestPost>> {
+    let reads = (Contribution::of_post(&thing), ThingFlags::on(thing.clone())).or_absent();
+    reads.map(move |(post, flags)| {
+        let post = post.ok()?;
+        let (time, text) = match &post {
+            Contribution::Story(story) => (story.ctime, &story.title),
+            Contribution::Comment(stored) => (stored.comment.ctime, &stored.comment.body),
+            Contribution::Tweet(tweet) => (Timestamp::from_score(tweet.created_at), &tweet.text),
+            Contribution::Profile(_) => return None,
+        };
+        let is_deleted = post.state().deleted;
+        let text = if is_deleted { String::new() } else { excerpt(text) };
         Some(LatestPost {
             thing,
             time,
             text,
-            withheld: tweet.withheld,
-            is_deleted: false,
+            withheld: post.withheld().cloned(),
+            is_deleted,
             flags: flags.into(),
         })
     })

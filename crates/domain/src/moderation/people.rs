@@ -2,14 +2,15 @@
 
 use super::bans;
 use super::case::{Case, Effect};
-use super::changes::{ChangedFact, FactPart};
+use super::changes::ChangedFact;
 use crate::accounts::roles;
 use crate::accounts::users::{MODERATOR_FLAG, User};
+use crate::contributions::person_named;
 use crate::error::NothingToDo;
-use crate::values::{Hours, Reason, Restriction, RestrictionKind, Timestamp, day};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::values::{Hours, Reason, Restriction, RestrictionKind, day};
+use crate::{Refusal, Result, keys};
 use std::fmt::Display;
-use tidings_keyspace::{Hash, read};
+use tidings_keyspace::Hash;
 use tidings_language::{p, t};
 
 /// A person as stored.
@@ -26,39 +27,29 @@ impl StoredPerson {
 }
 
 /// The person with a name, whom the moderator may moderate. Rounds: 2.
-pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<StoredPerson, Error> {
-    let person = person_named(case.site, name).await?;
-    case.demand_power_over(&person.user)?;
-    Ok(person)
-}
-
-/// The person with a name. Rounds: 2.
-pub(super) async fn person_named(site: &Site, name: &str) -> Result<StoredPerson, Error> {
-    let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
-    let id = fields::read_string(id.as_deref(), || keys::username_to_id(name));
-    let hash = site.store.fetch(read::hash(keys::user(id.ok_or(Refusal::NoSuchUser)?))).await?;
-    let user = User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?;
+pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<StoredPerson> {
+    let (user, hash) = person_named(case.site, name).await?;
+    case.demand_power_over(&user)?;
     Ok(StoredPerson { user, hash })
 }
 
+/// The kind of restriction that the action puts on a person, or lifts.
+fn kind_of(case: &Case<'_>) -> Result<RestrictionKind, Refusal> {
+    case.deed.action().facts().restriction.ok_or_else(|| case.does_not_apply())
+}
+
+/// The restriction that an undo brings back.
+fn earlier(case: &Case<'_>, kind: RestrictionKind) -> Option<Restriction> {
+    case.undoes?.changed_from(kind.field())??.parse().ok()
+}
+
 /// Restricts a person. A restriction of the same kind is replaced. A ban also ends the sessions.
-pub(super) async fn restrict(
-    case: &Case<'_>,
-    name: &str,
-    kind: RestrictionKind,
-    hours: Hours,
-) -> Result<Effect, Error> {
-    let person = read_person(case, name).await?;
+pub(super) async fn restrict(case: &Case<'_>, name: &str, hours: Hours) -> Result<Effect> {
+    let (kind, person) = (kind_of(case)?, read_person(case, name).await?);
     // The undo of a lift restores what was lifted.
-    let earlier = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
-    let now = case.now.timestamp();
-    let restriction = match earlier {
+    let restriction = match earlier(case, kind) {
         Some(earlier) => Restriction { moderation: case.id, ..earlier },
-        None => Restriction {
-            until: hours.map(|hours| Timestamp(now.0 + hours * 3_600)),
-            moderation: case.id,
-            reason: case.reason.as_str().into(),
-        },
+        None => case.restriction(hours),
     };
     let mut effect = Effect { until: restriction.until, ..Effect::default() };
     effect.message = Some(message_about(kind, &restriction));
@@ -119,13 +110,12 @@ fn replace(
 }
 
 /// Lifts a restriction. If that undoes one which had replaced another, the other is back.
-pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> Result<Effect, Error> {
-    let person = read_person(case, name).await?;
+pub(super) async fn lift(case: &Case<'_>, name: &str) -> Result<Effect> {
+    let (kind, person) = (kind_of(case)?, read_person(case, name).await?);
     let now = case.now.timestamp();
     let in_force = person.user.restrictions.in_force(kind, now);
     let restriction = in_force.ok_or(Refusal::NothingToModerate(NothingToDo::NoSuchRestriction))?;
-    let replaced = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
-    let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
+    let replaced = earlier(case, kind).filter(|replaced| replaced.is_in_force(now));
     let message = match &replaced {
         Some(replaced) => message_about(kind, replaced),
         None => told(lifted(kind), case.reason),
@@ -137,14 +127,14 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
 }
 
 /// Warns a person: a message in the inbox.
-pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect> {
     read_person(case, name).await?;
     let message = t!("A moderator has warned you: {reason}", reason = case.reason.as_str());
     Ok(Effect { message: Some(message.to_string()), ..Effect::default() })
 }
 
 /// Makes a person a moderator, or no longer one.
-pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> Result<Effect, Error> {
+pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let flags = person.hash.get("flags").unwrap_or_default();
     let is_moderator = flags.contains(MODERATOR_FLAG);
@@ -157,13 +147,10 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     let mut effect = Effect::default();
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
     roles::write_role_password(&mut effect.batch, person.user.id, [flags, &new]);
-    let letter = MODERATOR_FLAG.to_string();
-    let [was, is] = [!makes, makes].map(|has| has.then_some(&*letter));
-    let part = ("flags", FactPart::Letter(MODERATOR_FLAG));
-    effect.changed.push(ChangedFact::of_part(&*key, part, (was, is)));
+    effect.changed.push(ChangedFact::of_letter(&key, "flags", MODERATOR_FLAG, makes));
     effect.batch.set_field(key, "flags", new);
     let now = if makes { t!("You are now a moderator.") } else { t!("You are no longer a moderator.") };
-    effect.message = Some(told(now, case.reason));
+    effect.tells(told(now, case.reason));
     Ok(effect)
 }
 

@@ -9,17 +9,11 @@ use crate::accounts::users::{REMOVED_TEXTS, forget_removed};
 use crate::error::NothingToDo;
 use crate::moderation::log::Line;
 use crate::values::{Action, ModerationId, REMOVED, RemovedBy, Withheld};
-use crate::{Error, Refusal, keys};
-use tidings_keyspace::Hash;
+use crate::{Refusal, Result, keys};
 use tidings_language::t;
 
-/// The decision that removed the texts of a profile.
-fn removed_by(user: &Hash) -> Option<RemovedBy> {
-    user.get(REMOVED)?.parse().ok()
-}
-
 /// Blanks the text about a person and the full name. Moderators can put them back.
-pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let key = keys::user(person.user.id);
     let mut effect = Effect::default();
@@ -45,15 +39,14 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     effect.batch.set_field(&key, REMOVED, RemovedBy { line: case.id, earlier }.to_string());
     effect.changed.extend(ChangedFact::of_removal(case.thing, Some(person.user.id), case.id));
     let reason = case.reason.as_str();
-    effect.message =
-        Some(t!("A moderator has removed the text of your profile: {reason}", reason).to_string());
+    effect.tells(t!("A moderator has removed the text of your profile: {reason}", reason));
     Ok(effect)
 }
 
 /// Puts back what was removed of a person last: the text of the profile, or the posts of some days.
-pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect> {
     let person = read_person(case, name).await?;
-    let removed = removed_by(&person.hash);
+    let removed: Option<RemovedBy> = person.hash.get(REMOVED).and_then(|removed| removed.parse().ok());
     let removed_posts = remove_all::not_undone(&person.hash);
     let posts = match case.undoes {
         Some(Line { action: Action::RemoveAll, id, .. }) => Some(*id),
@@ -71,7 +64,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
 }
 
 /// Puts back the text of a profile, except where the person has written another since.
-async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect, Error> {
+async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect> {
     let key = keys::user(person.user.id);
     let ends = ended_by(case, removed.line).await?.or(Some(removed.line));
     let mut effect = Effect { ends, ..Effect::default() };
@@ -87,7 +80,7 @@ async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedB
     effect.batch.field_unchanged(&key, REMOVED, person.hash.get(REMOVED));
     forget_removed(&mut effect.batch, person.user.id);
     let reason = case.reason.as_str();
-    effect.message = Some(t!("The text of your profile has been restored: {reason}", reason).to_string());
+    effect.tells(t!("The text of your profile has been restored: {reason}", reason));
     Ok(effect)
 }
 

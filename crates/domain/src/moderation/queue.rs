@@ -2,22 +2,20 @@
 //! decide.
 
 use crate::accounts::message_threads::{MessageThread, message_at};
-use crate::accounts::people::People;
-use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::people::{People, holder};
+use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Comment, StoredComment};
-use crate::contributions::{excerpt, shortened};
+use crate::comments::comment::Comment;
+use crate::contributions::{Contribution, excerpt, shortened, text_of_profile};
 use crate::flags::ThingFlags;
 use crate::moderation::log::Line;
-use crate::news::item::News;
 use crate::review::QueuePlace;
-use crate::timelines::tweets::Tweet;
 use crate::values::text_forms::{codec_of, named, record_text};
 use crate::values::{
-    Action, CommentAddress, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing,
-    Timestamp, UserId, Weight, Withheld,
+    Action, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing, Timestamp, UserId,
+    Weight, Withheld,
 };
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoStaticStr;
@@ -149,7 +147,7 @@ pub struct QueuePage {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
-pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage, Error> {
+pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage> {
     visit.demand_moderator().await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
     let most = count as u64 + QUEUE_TIES + 1;
@@ -172,16 +170,14 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
-pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Error> {
+pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>> {
     visit.demand_moderator().await?;
     Ok(read_rows(visit, [thing.clone()]).await?.pop())
 }
 
 /// The subject of a row, with the person behind it.
 enum RowContent {
-    Story(Box<News>),
-    Comment(Box<StoredComment>),
-    Tweet(Tweet),
+    Post(Box<Contribution>),
     Person(UserId),
     Appeal {
         text: String,
@@ -197,31 +193,23 @@ impl RowContent {
     /// The content of a thing; `None` for what has no row, and for nobody.
     fn of(thing: &Thing) -> Boxed<'static, Option<Self>> {
         match thing {
-            Thing::Story(id) => {
-                let story =
-                    |news: Option<News>| news.map_or(Self::Nothing, |news| Self::Story(Box::new(news)));
-                News::by_id(*id).or_absent().map(move |news| Some(story(news))).boxed()
-            }
-            Thing::Comment(address) => {
-                let comment = |stored| Some(Self::Comment(Box::new(stored)));
-                let stored = StoredComment::at(*address).or_absent();
-                stored.map(move |stored| stored.map_or(Some(Self::Nothing), comment)).boxed()
-            }
-            Thing::Tweet(id) => {
-                let tweet = Tweet::by_id(*id).or_absent();
-                tweet.map(|tweet| Some(tweet.map_or(Self::Nothing, Self::Tweet))).boxed()
+            Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_) => {
+                let post = |post: Result<_, _>| post.map_or(Self::Nothing, |post| Self::Post(Box::new(post)));
+                Contribution::of_post(thing).or_absent().map(move |found| Some(post(found))).boxed()
             }
             Thing::User(name) | Thing::Application(name) => {
-                let id = read::string(keys::username_to_id(name)).or_absent();
-                id.map(|id| Some(Self::Person(id?.parse().ok()?))).boxed()
+                holder(name).or_absent().map(|id| id.map(Self::Person)).boxed()
             }
             Thing::Appeal(id) => {
                 let id = *id;
-                let reads = (read::hash(keys::appeal(id)), read::hash(keys::moderation(id))).or_absent();
+                let reads = (read::hash(keys::appeal(id)), Line::by_id(id)).or_absent();
                 let appeal = reads.map(move |(appeal, line)| {
                     let text = appeal.get("text").unwrap_or_default().to_owned();
-                    let line = Line::from_hash(id, &line).map(Box::new);
-                    Some(Self::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line })
+                    Some(Self::Appeal {
+                        text,
+                        by: appeal.get("user_id")?.parse().ok()?,
+                        line: line.map(Box::new),
+                    })
                 });
                 appeal.boxed()
             }
@@ -235,9 +223,7 @@ impl RowContent {
 
     fn person(&self) -> Option<UserId> {
         match self {
-            Self::Story(news) => Some(news.user_id),
-            Self::Comment(stored) => Some(stored.comment.user_id),
-            Self::Tweet(tweet) => Some(tweet.user_id),
+            Self::Post(post) => Some(post.author()),
             Self::Person(id) | Self::Appeal { by: id, .. } => Some(*id),
             Self::Messages(thread) => Some(thread.user_id),
             Self::Nothing => None,
@@ -247,19 +233,16 @@ impl RowContent {
     /// Whether its author has deleted it; a profile is deleted with its account.
     fn is_deleted(&self, thing: &Thing, person: Option<&User>) -> bool {
         match self {
-            Self::Story(news) => news.deleted,
-            Self::Comment(stored) => stored.comment.deleted,
+            Self::Post(post) => post.state().deleted,
             Self::Nothing => true,
             Self::Person(_) => matches!(thing, Thing::User(_)) && person.is_none(),
-            Self::Tweet(_) | Self::Appeal { .. } | Self::Messages(_) => false,
+            Self::Appeal { .. } | Self::Messages(_) => false,
         }
     }
 
     fn withheld<'a>(&'a self, person: Option<&'a User>) -> Option<&'a Withheld> {
         match self {
-            Self::Story(news) => news.withheld.as_ref(),
-            Self::Comment(stored) => stored.comment.withheld.as_ref(),
-            Self::Tweet(tweet) => tweet.withheld.as_ref(),
+            Self::Post(post) => post.withheld(),
             Self::Person(_) => person?.withheld.as_ref(),
             Self::Appeal { .. } | Self::Messages(_) | Self::Nothing => None,
         }
@@ -292,21 +275,16 @@ impl RowPerson {
     /// The person for a row. Of an application, the account does not count yet.
     fn author(&self, is_application: bool) -> Option<RowAuthor> {
         let [posted, comments, tweets] = self.counts;
-        let number = |field| self.hash.get(field).and_then(|text| text.parse().ok());
-        if let Some(User { id, username, ctime, karma, .. }) = &self.user {
-            let role = self.user.as_ref().map_or(Role::Member, User::given_role);
-            let (id, ctime, karma, username) = (*id, *ctime, *karma, username.clone());
-            return Some(RowAuthor { id, username, role, ctime, karma, posted, comments, tweets });
-        }
-        let id = self.hash.get("id")?.parse().ok()?;
-        let username = self.hash.get("username").filter(|_| is_application)?.to_owned();
-        let ctime = Timestamp(number("ctime").or_else(|| number(DEACTIVATED)).unwrap_or(0));
-        Some(RowAuthor { id, username, role: Role::Member, ctime, karma: 0, posted, comments, tweets })
+        let applicant = if is_application { User::or_applicant(&self.hash) } else { None };
+        let user = self.user.as_ref().or(applicant.as_ref())?;
+        let karma = self.user.as_ref().map_or(0, |user| user.karma);
+        let (id, username, role, ctime) = (user.id, user.username.clone(), user.given_role(), user.ctime);
+        Some(RowAuthor { id, username, role, ctime, karma, posted, comments, tweets })
     }
 }
 
 /// The rows of some things, without those that are gone or have none. Rounds: 2.
-async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -> Result<Vec<Row>, Error> {
+async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -> Result<Vec<Row>> {
     let read = |thing: Thing| {
         let reads = (ThingFlags::on(thing.clone()), RowContent::of(&thing));
         reads.map(move |(flags, found)| Some((thing, flags, found?)))
@@ -315,7 +293,7 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     let found: Vec<(Thing, ThingFlags, RowContent)> = found.into_iter().flatten().collect();
     let people: BTreeSet<UserId> = found.iter().filter_map(|(_, _, found)| found.person()).collect();
     let people = people.into_iter().map(|id| RowPerson::of(id).map(move |person| (id, person)));
-    let contexts = found.iter().map(|(thing, _, found)| Context::of(thing, found)).collect::<Vec<_>>();
+    let contexts = found.iter().map(|(_, _, found)| Context::of(found)).collect::<Vec<_>>();
     let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
     let reads = (people.collect::<Vec<_>>(), contexts, People::of(flaggers));
     let (people, contexts, flaggers) = visit.fetch_if_needed(reads).await?;
@@ -349,19 +327,14 @@ struct Context {
 }
 
 impl Context {
-    fn of(thing: &Thing, found: &RowContent) -> impl Fetch<Value = Self> + use<> {
-        let answered = match (thing, found) {
-            (Thing::Comment(CommentAddress { news, .. }), RowContent::Comment(stored)) => {
-                stored.comment.parent_id.map(|comment| CommentAddress { news: *news, comment })
-            }
+    fn of(found: &RowContent) -> impl Fetch<Value = Self> + use<> {
+        let answered = match found {
+            RowContent::Post(post) => post.answered(),
             _ => None,
         };
         let thread = if let RowContent::Messages(thread) = found { Some(thread) } else { None };
         let last = thread.map(|thread| MessageAddress { thread: thread.id, message: thread.count });
-        let line = thread.and_then(|thread| thread.about).map(|id| {
-            let line = read::hash(keys::moderation(id));
-            line.map(move |hash| Line::from_hash(id, &hash))
-        });
+        let line = thread.and_then(|thread| thread.about).map(Line::by_id);
         let reads = (answered.map(Comment::at), last.map(message_at), line).or_absent();
         reads.map(|(parent, message, line)| Self {
             parent: parent.flatten(),
@@ -400,25 +373,22 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
     let is_hidden = state.is_some_and(Withheld::is_flagged);
     let (mut host, mut decision, mut title, mut url) = (None, None, None, None);
     let text = match found {
-        RowContent::Story(news) => {
-            host = news.site().cloned();
-            url = news.link().is_some().then(|| news.url.clone());
-            title = Some(news.title.clone());
-            format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url))
+        RowContent::Post(post) => {
+            match &*post {
+                Contribution::Story(news) => {
+                    host = news.site().cloned();
+                    url = news.link().is_some().then(|| news.url.clone());
+                    title = Some(news.title.clone());
+                }
+                Contribution::Comment(stored) => title = Some(stored.news.title.clone()),
+                Contribution::Tweet(_) | Contribution::Profile(_) => {}
+            }
+            post.text()
         }
-        RowContent::Comment(stored) => {
-            title = Some(stored.news.title);
-            stored.comment.into_record().body
-        }
-        RowContent::Tweet(tweet) => tweet.text,
         RowContent::Person(_) if is_application => {
             person.and_then(|person| person.hash.get("application")).unwrap_or_default().to_owned()
         }
-        RowContent::Person(_) => match user {
-            Some(User { fullname, about, .. }) if fullname.is_empty() => about.clone(),
-            Some(User { fullname, about, .. }) => format!("{fullname}\n\n{about}"),
-            None => String::new(),
-        },
+        RowContent::Person(_) => user.map(text_of_profile).unwrap_or_default(),
         RowContent::Nothing | RowContent::Messages(_) => String::new(),
         RowContent::Appeal { text, line, .. } => {
             decision = line.map(|line| (line.action, line.thing));

@@ -5,7 +5,7 @@
 use crate::accounts::staff;
 use crate::accounts::users::Role;
 use crate::values::{Moment, Timestamp};
-use crate::{Applied, Error, Site, fields, keys, review};
+use crate::{Applied, Result, Site, fields, keys, review};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 use tidings_language::n;
@@ -17,7 +17,7 @@ pub(crate) const EVERY: (Duration, Duration) = (Duration::from_secs(60), Duratio
 /// Reminds all moderators, if something has waited for `moderation.remind_after` and did not wait
 /// already when they were reminded last. Returns whether it did. Rounds: 2; for a reminder, those of
 /// [`staff::tell`].
-pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
+pub async fn remind(site: &Site, now: Moment) -> Result<bool> {
     let after = site.rules.moderation.remind_after.0;
     if after == 0 {
         return Ok(false);
@@ -34,10 +34,7 @@ pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
         return Ok(false);
     }
     let mut batch = Batch::new();
-    match reminded {
-        Some(reminded) => batch.string_equals(keys::REVIEW_REMINDED, reminded),
-        None => batch.key_absent(keys::REVIEW_REMINDED),
-    };
+    batch.string_unchanged(keys::REVIEW_REMINDED, reminded);
     batch.set(keys::REVIEW_REMINDED, time.to_string());
     // Of several servers, one reminds.
     if let Applied::No(_) = site.apply(batch).await? {

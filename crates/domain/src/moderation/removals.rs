@@ -7,21 +7,17 @@ use crate::contributions::Contribution;
 use crate::error::NothingToDo;
 use crate::news::item::News;
 use crate::values::{ModerationId, RemovedBy, Withheld};
-use crate::{Error, Refusal};
+use crate::{Error, Refusal, Result};
 
 /// Removes a contribution. Readers see that a story or a comment is removed, and why.
-pub(super) async fn remove(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn remove(case: &Case<'_>) -> Result<Effect> {
     let contribution = case.contribution().await?;
     contribution.demand_not_removed()?;
     withdraw(case, contribution, Withheld::removed(case.reason.as_str())).await
 }
 
 /// Takes a contribution out of all lists, for a reason that is its new state.
-pub(super) async fn withdraw(
-    case: &Case<'_>,
-    contribution: Contribution,
-    state: Withheld,
-) -> Result<Effect, Error> {
+pub(super) async fn withdraw(case: &Case<'_>, contribution: Contribution, state: Withheld) -> Result<Effect> {
     let mut effect = Effect::default();
     let states = (contribution.withheld(), Some(&state));
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
@@ -31,7 +27,7 @@ pub(super) async fn withdraw(
 }
 
 /// Puts a removed contribution back.
-pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
+pub(super) async fn restore(case: &Case<'_>) -> Result<Effect> {
     let contribution = case.contribution().await?;
     let removed = contribution.removal()?.clone();
     if let Contribution::Tweet(tweet) = &contribution
@@ -49,7 +45,7 @@ pub(super) async fn put_back(
     case: &Case<'_>,
     contribution: &Contribution,
     removed: &RemovedBy,
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     let ends = ended_by(case, removed.line).await?;
     let mut effect = Effect { ends, ..Effect::default() };
     let states = (contribution.withheld(), removed.earlier.as_ref());
@@ -64,10 +60,7 @@ pub(super) async fn put_back(
 ///
 /// # Errors
 /// [`Refusal::NothingToModerate`] if it is asked for as the undo of another line.
-pub(super) async fn ended_by(
-    case: &Case<'_>,
-    removed_by: ModerationId,
-) -> Result<Option<ModerationId>, Error> {
+pub(super) async fn ended_by(case: &Case<'_>, removed_by: ModerationId) -> Result<Option<ModerationId>> {
     if case.undoes.is_some_and(|line| line.id != removed_by) {
         return Err(Refusal::NothingToModerate(NothingToDo::RemovedAgain).into());
     }

@@ -9,12 +9,12 @@ use super::log::{COUNT, IN_PROGRESS, Line};
 use super::people::{StoredPerson, read_person};
 use super::phases::{PHASE, Phase};
 use super::profiles::lines_of;
-use crate::contributions::Contribution;
+use crate::contributions::{Contribution, unless_refused};
 use crate::error::NothingToDo;
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::values::{FlagVerdict, MAX_REMOVALS_OF_ALL, ModerationId, Thing, UserId, Withheld};
-use crate::{Decision, Error, Refusal, keys};
+use crate::{Decision, Refusal, Result, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
 use tidings_language::{n, t};
 
@@ -52,7 +52,7 @@ fn store_not_undone(batch: &mut Batch, person: &StoredPerson, lines: &[Moderatio
 }
 
 /// Begins to remove all that a person has posted in the last days.
-pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Effect, Error> {
+pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let mut lines = not_undone(&person.hash);
     if lines.len() >= MAX_REMOVALS_OF_ALL {
@@ -72,19 +72,18 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     ];
     jobs::add_fields(&mut effect.batch, &job, fields.into_iter().chain(members::before(since)));
     effect.starts(Some(job), now);
-    let message = n!(
+    effect.tells(n!(
         days,
         "A moderator has removed what you posted in the last day: {reason}",
         "A moderator has removed what you posted in the last {days} days: {reason}",
         days = days.to_string(),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     Ok(effect)
 }
 
 /// Begins to put back what a line removed. If that removal is not done yet, it ends.
-pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: ModerationId) -> Result<Effect, Error> {
+pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: ModerationId) -> Result<Effect> {
     let mut lines = not_undone(&person.hash);
     let before = lines.len();
     lines.retain(|line| *line != origin);
@@ -102,12 +101,12 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
     jobs::add_fields(&mut effect.batch, &job, [(ORIGIN, origin.to_string())]);
     effect.starts(Some(job), now);
     let reason = case.reason.as_str();
-    effect.message = Some(t!("Your removed posts have been restored: {reason}", reason).to_string());
+    effect.tells(t!("Your removed posts have been restored: {reason}", reason));
     Ok(effect)
 }
 
 /// One step: removes the next post, or goes on to the next kind of posts.
-async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     let fields = (current.author(), current.field(PHASE), current.field(UNTIL), current.field(SINCE));
     let (Some(line), (Some(author), Some(phase), Some(until), Some(since))) =
         (current.subject::<ModerationId>(), fields)
@@ -117,11 +116,8 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error>
     let phase: Phase = phase;
     let Some(list) = phase.list(author) else { return Ok(current.skip()) };
     let posts = members::some_of(current, list, (until, 1));
-    let reads = (read::hash(keys::moderation(line)), posts);
-    let (hash, (found, place)) = current.site.store.fetch(reads).await?;
-    let Some(Line { reason, .. }) = Line::from_hash(line, &hash) else {
-        return Ok(current.skip());
-    };
+    let (found_line, (found, place)) = current.site.store.fetch((Line::by_id(line), posts)).await?;
+    let Some(Line { reason, .. }) = found_line else { return Ok(current.skip()) };
     let mut batch = current.batch();
     if let Some((member, time)) = found.first()
         && let Some(thing) = phase.thing(member)
@@ -150,9 +146,9 @@ async fn remove_post(
     batch: &mut Batch,
     thing: &Thing,
     (author, line, reason): (UserId, ModerationId, &str),
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let (site, now) = (current.site, current.now);
-    let post = unless_refused(Contribution::read(site, thing).await)?;
+    let post = Contribution::find(site, thing).await?;
     let post = post.filter(|post| post.author() == author && post.demand_not_removed().is_ok());
     let Some(post) = post else { return Ok(false) };
     // Another server may be at this step too, and have taken the tweet that announces a story: then the
@@ -162,7 +158,7 @@ async fn remove_post(
 }
 
 /// One step: puts back the next post that a line removed.
-async fn restore_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn restore_next(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     let (Some(line), Some(origin)) =
         (current.subject::<ModerationId>(), current.field::<ModerationId>(ORIGIN))
     else {
@@ -193,9 +189,9 @@ async fn restore_post(
     batch: &mut Batch,
     thing: &Thing,
     origin: ModerationId,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let (site, now) = (current.site, current.now);
-    let Some(post) = unless_refused(Contribution::read(site, thing).await)? else { return Ok(false) };
+    let Some(post) = Contribution::find(site, thing).await? else { return Ok(false) };
     if post.removal().is_ok_and(|removed| removed.line == origin)
         && let Some(delivery) = unless_refused(post.put_back((site, now), batch).await)?
     {
@@ -203,13 +199,4 @@ async fn restore_post(
         return Ok(true);
     }
     Ok(false)
-}
-
-/// The value that was read; `None` if the domain refuses it.
-fn unless_refused<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
-    match read {
-        Ok(read) => Ok(Some(read)),
-        Err(Error::Refused(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -10,7 +10,7 @@ use crate::accounts::users::{self, DEACTIVATED};
 use crate::contributions::{Contribution, erasing};
 use crate::jobs::Jobs;
 use crate::values::{Action, ModerationId, Moment, REMOVED, RemovedBy, Thing, Timestamp, UserId, Withheld};
-use crate::{Applied, Decision, Error, Site, fields, flags, keys};
+use crate::{Applied, Decision, Error, Result, Site, fields, flags, keys};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
@@ -29,7 +29,7 @@ const ERASED_TO: &str = "erased_to";
 ///
 /// # Errors
 /// When the store fails. The next run goes on.
-pub async fn sweep(site: &Site, now: Moment) -> Result<bool, Error> {
+pub async fn sweep(site: &Site, now: Moment) -> Result<bool> {
     let time = now.timestamp();
     let [swept, erased_to] = site.store.fetch(read::fields(keys::RETENTION, [SWEPT, ERASED_TO])).await?;
     let last: u64 = fields::read(swept.as_deref(), || keys::RETENTION.to_owned(), SWEPT).unwrap_or(0);
@@ -57,12 +57,7 @@ fn before(now: Timestamp, days: u64) -> Option<Timestamp> {
 }
 
 /// Erases what was removed, rejected or replaced before a time.
-async fn erase_removed(
-    site: &Site,
-    now: Moment,
-    mut after: u64,
-    until: Option<Timestamp>,
-) -> Result<(), Error> {
+async fn erase_removed(site: &Site, now: Moment, mut after: u64, until: Option<Timestamp>) -> Result<()> {
     let Some(until) = until else { return Ok(()) };
     loop {
         let (lines, last) = lines_after(site, after).await?;
@@ -82,19 +77,16 @@ async fn erase_removed(
 }
 
 /// Notes up to which line texts are erased. Rounds: 1.
-async fn note_erased(site: &Site, line: u64) -> Result<(), Error> {
-    let mut batch = Batch::new();
-    batch.set_field(keys::RETENTION, ERASED_TO, line.to_string());
+async fn note_erased(site: &Site, line: u64) -> Result<()> {
+    let batch = Batch::of(|batch| batch.set_field(keys::RETENTION, ERASED_TO, line.to_string()));
     site.store.commit(batch).await?;
     Ok(())
 }
 
 /// Erases what a line has removed or replaced, as far as that still stands.
-async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Error> {
+async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<()> {
     match (line.action, &line.thing) {
-        (Action::Remove | Action::Reject, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
-            erase_post(site, now, &line.thing, line).await
-        }
+        (Action::Remove | Action::Reject, post) if post.is_post() => erase_post(site, now, post, line).await,
         (Action::Remove, Thing::User(_)) => forget_profile(site, line).await,
         (Action::RemoveAll, _) => {
             let posts = read::sorted_range(keys::moderation_posts(line.id), Order::Ascending, 0, u64::MAX);
@@ -116,20 +108,16 @@ async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Erro
 }
 
 /// Erases a post, if it is removed by a line.
-async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Result<(), Error> {
+async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Result<()> {
     let erased = site.act(keys::RETENTION, || async {
         let mut batch = Batch::new();
-        let is_of_line = match Contribution::read(site, thing).await {
-            Err(Error::Refused(_)) => false,
-            Err(error) => return Err(error),
-            Ok(post) => {
-                // A rejected post names no line: the one that has rejected it is the one that was not undone.
-                let was_rejected = line.action == Action::Reject && line.undone_by.is_none();
-                let is_by_line = post.removal().map_or(was_rejected, |removed| removed.line == line.id);
-                is_by_line && post.withheld().is_some_and(Withheld::is_removed)
-            }
+        let is_of_line = |post: &Contribution| {
+            // A rejected post names no line: the one that has rejected it is the one that was not undone.
+            let was_rejected = line.action == Action::Reject && line.undone_by.is_none();
+            let is_by_line = post.removal().map_or(was_rejected, |removed| removed.line == line.id);
+            is_by_line && post.withheld().is_some_and(Withheld::is_removed)
         };
-        if !is_of_line {
+        if !Contribution::find(site, thing).await?.is_some_and(|post| is_of_line(&post)) {
             return Ok(Decision::Done(None));
         }
         let erased = erasing::erase(site, now, thing, &mut batch).await?;
@@ -146,7 +134,7 @@ async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Res
 }
 
 /// Forgets the text of a profile that a line has removed: it cannot be put back.
-async fn forget_profile(site: &Site, line: &Line) -> Result<(), Error> {
+async fn forget_profile(site: &Site, line: &Line) -> Result<()> {
     let Some(person) = line.concerns else { return Ok(()) };
     let key = keys::user(person);
     let stored = site.store.fetch(read::field(&key, REMOVED)).await?;
@@ -161,7 +149,7 @@ async fn forget_profile(site: &Site, line: &Line) -> Result<(), Error> {
 }
 
 /// Takes the names of those who left before a time out of the log.
-async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error> {
+async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<()> {
     let Some(until) = until else { return Ok(()) };
     let (mut after, mut judged) = (0, HashMap::new());
     loop {
@@ -188,7 +176,7 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
 }
 
 /// Takes the names out of some lines. Rounds: 1, none without lines.
-async fn forget_targets(site: &Site, lines: Vec<ModerationId>) -> Result<(), Error> {
+async fn forget_targets(site: &Site, lines: Vec<ModerationId>) -> Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -206,7 +194,7 @@ async fn judge(
     judged: &mut HashMap<String, bool>,
     names: HashSet<&str>,
     until: Timestamp,
-) -> Result<(), Error> {
+) -> Result<()> {
     let new: HashSet<String> =
         names.into_iter().map(str::to_lowercase).filter(|name| !judged.contains_key(name)).collect();
     if new.is_empty() {

@@ -6,7 +6,7 @@ use super::log::{self, SettledRow};
 use crate::contributions::Contribution;
 use crate::flags::ThingFlags;
 use crate::values::{Deed, FlagVerdict, ModerationId, Thing, Withheld};
-use crate::{Error, Refusal, Site};
+use crate::{Refusal, Result, Site};
 use tidings_keyspace::Batch;
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.
@@ -22,7 +22,7 @@ pub(super) struct ActedRow {
 impl ActedRow {
     /// Reads them, and refuses an action on a row that has changed since it was seen. Rounds: 2, 3
     /// for a person.
-    pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
+    pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self> {
         let ModerationRequest { thing, seen, .. } = request;
         let other = seen.as_ref().and_then(|seen| seen.thing.as_ref()).filter(|other| *other != thing);
         let other = other.cloned().map(ThingFlags::on);
@@ -33,12 +33,7 @@ impl ActedRow {
                 return Err(Refusal::RowChanged.into());
             }
         }
-        let subject = match Contribution::read(site, thing).await {
-            Ok(subject) => Some(subject),
-            Err(Error::Refused(_)) => None,
-            Err(error) => return Err(error),
-        };
-        Ok(Self { flags, subject, other })
+        Ok(Self { flags, subject: Contribution::find(site, thing).await?, other })
     }
 
     /// The thing, if it can be flagged and is still there.
@@ -54,8 +49,7 @@ impl ActedRow {
     /// Whether readers have flagged it and its author has deleted it since, so that nothing is left to
     /// decide but whether they were right.
     pub(super) fn is_deleted(&self, thing: &Thing) -> bool {
-        let can_be_flagged =
-            matches!(thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_) | Thing::User(_));
+        let can_be_flagged = thing.is_post() || matches!(thing, Thing::User(_));
         can_be_flagged && self.subject.is_none() && self.flags.place().is_some()
     }
 
@@ -81,7 +75,7 @@ impl ActedRow {
         batch: &mut Batch,
         case: &Case<'_>,
         ends: Option<ModerationId>,
-    ) -> Result<Option<SettledRow>, Error> {
+    ) -> Result<Option<SettledRow>> {
         let now = case.now.timestamp();
         if let Some(mut other) = self.other.clone() {
             // Somebody who looks at the same row must look again.
@@ -106,7 +100,7 @@ impl ActedRow {
 
     /// Brings back the row and the flags that the action of an ended line had settled. An appeal
     /// that is granted ends a line about something else. Rounds: at most 2.
-    async fn reopen(&self, batch: &mut Batch, case: &Case<'_>, ended: ModerationId) -> Result<(), Error> {
+    async fn reopen(&self, batch: &mut Batch, case: &Case<'_>, ended: ModerationId) -> Result<()> {
         let read = match case.undoes {
             Some(_) => None,
             None => Some(log::read_line(case.site, ended).await?),

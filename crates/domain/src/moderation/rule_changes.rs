@@ -3,7 +3,7 @@
 use super::case::{Case, Effect};
 use crate::post_rules::PostRules;
 use crate::values::{MAX_RULES, Pattern, PatternError, PostRule, RuleEffect, RuleId};
-use crate::{Error, Refusal, keys};
+use crate::{Error, Refusal, Result, keys};
 use tidings_keyspace::read;
 
 /// The effect of adding a rule.
@@ -11,7 +11,7 @@ pub(super) async fn add(
     case: &Case<'_>,
     id: RuleId,
     (pattern, effect): (&Pattern, RuleEffect),
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
     let json = rule.to_json();
     demand_room_for(case, rule).await?;
@@ -21,13 +21,13 @@ pub(super) async fn add(
 }
 
 /// Refuses a rule that cannot come back, because others have taken its room.
-pub(super) async fn demand_admissible(case: &Case<'_>, id: &str, json: &str) -> Result<(), Error> {
+pub(super) async fn demand_admissible(case: &Case<'_>, id: &str, json: &str) -> Result<()> {
     let rule = id.parse().ok().and_then(|id| PostRule::from_json(id, json));
     demand_room_for(case, rule.ok_or(Refusal::CannotBeUndone)?).await
 }
 
 /// Refuses a rule too many. Rounds: 1.
-async fn demand_room_for(case: &Case<'_>, rule: PostRule) -> Result<(), Error> {
+async fn demand_room_for(case: &Case<'_>, rule: PostRule) -> Result<()> {
     let rules = case.site.store.fetch(read::hash(keys::RULES)).await?;
     if rules.0.len() >= MAX_RULES {
         return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
@@ -36,7 +36,7 @@ async fn demand_room_for(case: &Case<'_>, rule: PostRule) -> Result<(), Error> {
 }
 
 /// Refuses a rule that does not fit into the bound on all of them together.
-async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Result<(), Error> {
+async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Result<()> {
     let known = stored.into_iter().filter_map(|(id, json)| PostRule::from_json(id.parse().ok()?, &json));
     let rules: Vec<PostRule> = known.chain([new.clone()]).collect();
     let fits = tokio::task::spawn_blocking(|| PostRules::new(rules).is_complete()).await;
@@ -47,7 +47,7 @@ async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Res
 }
 
 /// The effect of lifting a rule.
-pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect, Error> {
+pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect> {
     let stored =
         case.site.store.fetch(read::field(keys::RULES, id.to_string())).await?.ok_or(Refusal::NoSuchRule)?;
     let mut effect = Effect::default();

@@ -13,7 +13,7 @@ use crate::values::{
     DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, Deed, ModerationId, Moment, NewsId, Pattern, PostRule,
     Reason, RuleEffect, RuleId, Thing, Timestamp, TweetId, UserId,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Error, Result, Site, fields, keys};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Fetch, Order, read};
@@ -44,19 +44,13 @@ pub async fn add_rule(
     now: Moment,
     moderator: &User,
     rule: &NewRule,
-) -> Result<(RuleId, ModerationId), Error> {
+) -> Result<(RuleId, ModerationId)> {
     moderator.demand_may_moderate(now)?;
     let id = site.store.next_id(keys::RULES_COUNT).await?;
     let id =
         RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
     let deed = Deed::Rule(rule.pattern.clone(), rule.effect);
-    let request = ModerationRequest {
-        deed,
-        thing: Thing::Rule(id),
-        reason: rule.reason.clone(),
-        anonymous: false,
-        seen: None,
-    };
+    let request = ModerationRequest::new(deed, Thing::Rule(id), rule.reason.clone());
     Ok((id, moderate(site, now, moderator, &request).await?))
 }
 
@@ -69,9 +63,8 @@ pub async fn lift_rule(
     now: Moment,
     moderator: &User,
     (rule, reason): (RuleId, &Reason),
-) -> Result<ModerationId, Error> {
-    let (deed, thing) = (Deed::Unrule, Thing::Rule(rule));
-    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
+) -> Result<ModerationId> {
+    let request = ModerationRequest::new(Deed::Unrule, Thing::Rule(rule), reason.clone());
     moderate(site, now, moderator, &request).await
 }
 
@@ -79,7 +72,7 @@ pub async fn lift_rule(
 ///
 /// # Errors
 /// [`crate::Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
-pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>, Error> {
+pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>> {
     viewer.demand_may_moderate(now)?;
     Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
 }
@@ -118,7 +111,7 @@ pub async fn dry_run(
     now: Moment,
     viewer: &User,
     (rule, patience): (&NewRule, Duration),
-) -> Result<DryRun, Error> {
+) -> Result<DryRun> {
     viewer.demand_may_moderate(now)?;
     let rule = PostRule {
         id: RuleId(1),
@@ -175,7 +168,7 @@ impl Run<'_> {
     }
 
     /// Matches posts on a thread of its own: many texts take too long for one that serves others.
-    async fn matched(&mut self, posts: Vec<MatchedPost>) -> Result<(), Error> {
+    async fn matched(&mut self, posts: Vec<MatchedPost>) -> Result<()> {
         let rules = self.rules.clone();
         let matching = tokio::task::spawn_blocking(move || {
             let is_matched = |MatchedPost { thing, texts: [first, second], url, .. }: &MatchedPost| {
@@ -196,7 +189,7 @@ impl Run<'_> {
     }
 
     /// The members of a sorted set since the beginning, from a position on.
-    async fn chunk<T: std::str::FromStr>(&self, key: &str, start: u64) -> Result<Vec<T>, Error> {
+    async fn chunk<T: std::str::FromStr>(&self, key: &str, start: u64) -> Result<Vec<T>> {
         let members = self.site.store.fetch(read::sorted_range(key, Order::Descending, start, CHUNK)).await?;
         let recent: Vec<(String, f64)> =
             members.into_iter().filter(|(_, time)| *time >= self.since.as_score()).collect();
@@ -204,7 +197,7 @@ impl Run<'_> {
     }
 
     /// Looks at stories and the comments on them. Returns whether it was in time.
-    async fn stories(&mut self) -> Result<bool, Error> {
+    async fn stories(&mut self) -> Result<bool> {
         let mut comments = 0;
         for start in (0..DRY_RUN_POSTS).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
             if self.is_late() {
@@ -214,9 +207,8 @@ impl Run<'_> {
             if ids.is_empty() {
                 return Ok(true);
             }
-            let stories = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS));
-            let stories = self.site.store.fetch(stories.collect::<Vec<_>>().or_absent()).await?;
-            let stories = stories.into_iter().filter_map(News::from_fields);
+            let stories = ids.iter().copied().map(News::by_id).collect::<Vec<_>>();
+            let stories = self.site.store.fetch(stories.or_absent()).await?.into_iter().flatten();
             let candidate = |news: News| {
                 let text = news.text().unwrap_or_default().to_owned();
                 let url = news.link().is_some().then(|| news.url.clone());
@@ -243,26 +235,21 @@ impl Run<'_> {
     }
 
     /// Looks at the comments on some stories. Returns how many there are.
-    async fn comments(&mut self, stories: &[NewsId]) -> Result<u64, Error> {
-        let threads: Vec<_> = stories.iter().map(|id| read::hash(keys::thread(*id))).collect();
-        let threads = self.site.store.fetch(threads.or_absent()).await?;
-        let mut candidates = Vec::new();
-        for (news, thread) in stories.iter().zip(threads) {
-            for (field, json) in thread.0 {
-                if let Some(comment) = Comment::from_field(*news, &field, &json) {
-                    let thing = Thing::Comment(comment.address());
-                    let texts = [comment.body, String::new()];
-                    candidates.push(MatchedPost { thing, texts, url: None, author: comment.user_id });
-                }
-            }
-        }
+    async fn comments(&mut self, stories: &[NewsId]) -> Result<u64> {
+        let threads = stories.iter().copied().map(Comment::of_story).collect::<Vec<_>>();
+        let comments = self.site.store.fetch(threads).await?.into_iter().flatten();
+        let candidate = |comment: Comment| {
+            let (thing, author) = (Thing::Comment(comment.address()), comment.user_id);
+            MatchedPost { thing, texts: [comment.body, String::new()], url: None, author }
+        };
+        let candidates: Vec<MatchedPost> = comments.map(candidate).collect();
         let count = candidates.len() as u64;
         self.matched(candidates).await?;
         Ok(count)
     }
 
     /// Looks at tweets. Returns whether it was in time.
-    async fn tweets(&mut self) -> Result<bool, Error> {
+    async fn tweets(&mut self) -> Result<bool> {
         for start in (0..DRY_RUN_POSTS).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
             if self.is_late() {
                 return Ok(false);

@@ -5,7 +5,7 @@ use super::case::ModerationRequest;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::values::{Deed, ModerationId, Moment, Reason, ReasonChange, SavedReasons, SitePart, Thing};
-use crate::{Error, Site};
+use crate::{Result, Site};
 
 /// Changes the reasons. Returns the number of the line in the log.
 ///
@@ -17,15 +17,10 @@ pub async fn change(
     now: Moment,
     moderator: &User,
     change: &ReasonChange,
-) -> Result<ModerationId, Error> {
-    let request = ModerationRequest {
-        deed: Deed::SetReasons(change.clone()),
-        thing: Thing::Site(SitePart::Reasons),
-        // The effect says which.
-        reason: Reason::default(),
-        anonymous: false,
-        seen: None,
-    };
+) -> Result<ModerationId> {
+    // The effect says the reason.
+    let (deed, reason) = (Deed::SetReasons(change.clone()), Reason::default());
+    let request = ModerationRequest::new(deed, Thing::Site(SitePart::Reasons), reason);
     moderate(site, now, moderator, &request).await
 }
 
@@ -33,7 +28,7 @@ pub async fn change(
 ///
 /// # Errors
 /// [`crate::Refusal::ModeratorsOnly`], or the store's.
-pub async fn all(visit: &mut Visit) -> Result<SavedReasons, Error> {
+pub async fn all(visit: &mut Visit) -> Result<SavedReasons> {
     visit.demand_moderator().await?;
     Ok(visit.identity().await.reasons.clone().unwrap_or_default())
 }

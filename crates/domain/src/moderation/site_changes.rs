@@ -10,7 +10,7 @@ use crate::values::{
     Announcement, MAX_PINNED, MAX_SAVED_REASONS, NewsId, ReasonChange, Restriction, SavedReason,
     SavedReasons, Timestamp, YoungHold,
 };
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use tidings_keyspace::{Fetch, read};
 use tidings_language::t;
 
@@ -20,7 +20,7 @@ pub(super) async fn announce(
     case: &Case<'_>,
     announcement: &Announcement,
     seen: Option<Timestamp>,
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
     let (stories, [before]) =
         case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
@@ -50,7 +50,7 @@ fn announced(before: Option<&str>, announcement: &Announcement) -> Effect {
 
 /// The effect of pinning a story for so many days, or of unpinning it. The line above every page stays. Stories that are
 /// pinned together end together.
-pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Result<Effect, Error> {
+pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Result<Effect> {
     let (news, [before]) =
         case.site.store.fetch((News::by_id(id), read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
     let now = case.now.timestamp();
@@ -69,7 +69,7 @@ pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Resul
         }
         Some(days) => {
             stories.push(id);
-            Some(Timestamp(now.0.saturating_add(days.saturating_mul(86_400))))
+            Some(now.after_hours(days.saturating_mul(24)))
         }
     };
     let effect = announced(before.as_deref(), &last.with_pinned(stories, until));
@@ -77,7 +77,7 @@ pub(super) async fn pin(case: &Case<'_>, id: NewsId, days: Option<u64>) -> Resul
 }
 
 /// The effect of a change of the reasons, on those that there are now.
-pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Result<Effect, Error> {
+pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Result<Effect> {
     let [stored] = case.site.store.fetch(read::fields(keys::SITE, [REASONS])).await?;
     let present = stored.as_deref().and_then(SavedReasons::from_json).unwrap_or_default();
     let title_of = |id: u64| {
@@ -119,27 +119,22 @@ pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Resul
 }
 
 /// The effect of stopping sign-ups for some hours.
-pub(super) async fn stop_signups(case: &Case<'_>, hours: u64) -> Result<Effect, Error> {
-    let restriction = measure(case, hours);
+pub(super) async fn stop_signups(case: &Case<'_>, hours: u64) -> Result<Effect> {
+    let restriction = case.restriction(Some(hours));
     take_measure(case, SIGNUPS_STOPPED, (restriction.until, &restriction.to_string())).await
 }
 
 /// The effect of holding the posts of accounts below an age for some hours.
-pub(super) async fn hold_young(case: &Case<'_>, (age, hours): (u64, u64)) -> Result<Effect, Error> {
-    let hold = YoungHold { age, restriction: measure(case, hours) };
+pub(super) async fn hold_young(case: &Case<'_>, (age, hours): (u64, u64)) -> Result<Effect> {
+    let hold = YoungHold { age, restriction: case.restriction(Some(hours)) };
     take_measure(case, YOUNG_HELD, (hold.restriction.until, &hold.to_string())).await
-}
-
-fn measure(case: &Case<'_>, hours: u64) -> Restriction {
-    let until = Timestamp(case.now.timestamp().0.saturating_add(hours.saturating_mul(3_600)));
-    Restriction { until: Some(until), moderation: case.id, reason: case.reason.as_str().into() }
 }
 
 async fn take_measure(
     case: &Case<'_>,
     field: &'static str,
     (until, after): (Option<Timestamp>, &str),
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     let [before] = case.site.store.fetch(read::fields(keys::SITE, [field])).await?;
     let mut effect = Effect { until, ..Effect::default() };
     effect.change(keys::SITE, field, (before.as_deref(), Some(after)));
@@ -147,7 +142,7 @@ async fn take_measure(
 }
 
 /// The effect of ending such a measure before its time.
-pub(super) async fn end_measure(case: &Case<'_>, field: &'static str) -> Result<Effect, Error> {
+pub(super) async fn end_measure(case: &Case<'_>, field: &'static str) -> Result<Effect> {
     let [before] = case.site.store.fetch(read::fields(keys::SITE, [field])).await?;
     let until = before.as_deref().and_then(|before| end_of_measure(field, before));
     if until.is_none_or(|until| until <= case.now.timestamp()) {

@@ -75,17 +75,12 @@ const FLAG: Noun = Noun("things that the user has flagged", |subject, thing| {
 
 fn line(subject: &Subject, claims: &mut Claims) {
     let (Some(_), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
-    if let Some(parts) = subject.field(PARTS).and_then(parts_in) {
-        part_claims(claims, id, parts);
-    }
+    subject.field(PARTS).and_then(parts_in).into_iter().for_each(|parts| part_claims(claims, id, parts));
     claims.scored(keys::MODERATION_LOG, id, id.0 as f64);
     if id.0 > 1 {
         let before = ModerationId(id.0 - 1);
-        claims.refers(
-            format_args!("line {id} after line {before}"),
-            keys::moderation(before),
-            Mend::Person(LOST_LINE),
-        );
+        let what = format!("line {id} after line {before}");
+        claims.refers(what, keys::moderation(before), Mend::Person(LOST_LINE));
     }
 }
 
@@ -263,12 +258,11 @@ fn bans(subject: &Subject, claims: &mut Claims) {
     batch.sorted_add(keys::BANS_ENDING, id.to_string(), end.as_score());
     claims.add(read::score(keys::BANS_ENDING, id.to_string()), move |found| {
         let found = found.map(Timestamp::from_score);
-        found.is_none_or(|found| found > end).then(|| Fault {
-            key: keys::BANS_ENDING.to_owned(),
-            found: found.map_or_else(|| format!("no member {id}"), |at| format!("the member {id} at {at}")),
-            expected: format!("the member {id} at {end}"),
-            mend: Mend::write(batch, "add the member with its score"),
-        })
+        let at = |time| format!("the member {id} at {time}");
+        let mend = Mend::write(batch, "add the member with its score");
+        let is_right = found.is_some_and(|found| found <= end);
+        let found = found.map_or_else(|| format!("no member {id}"), at);
+        (!is_right).then(|| Fault::new(keys::BANS_ENDING, found, at(end), mend))
     });
 }
 

@@ -11,7 +11,7 @@ use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME, parts_in_words};
 use crate::post_state::Moderated;
 use crate::submissions::write_edit;
 use crate::values::{Body, NewsId, NewsUrl, Timestamp, Title, Topics};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 use tidings_language::t;
 
 /// The parts of a story that can be edited.
@@ -46,7 +46,7 @@ pub(super) async fn edit(
     id: NewsId,
     (title, topics): (Option<&Title>, Option<&Topics>),
     (url, text): (Option<&NewsUrl>, Option<&Body>),
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     if let Some(line) = case.undoes {
         return undo(case, id, line).await;
     }
@@ -74,7 +74,7 @@ pub(super) async fn edit(
 }
 
 /// Edits a story back.
-async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error> {
+async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect> {
     let news = read_editable(case, id).await?;
     let now = Version::of(&news);
     // Parts that this edit did not change stay as they are now.
@@ -96,7 +96,7 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
 }
 
 /// A story that moderators can edit.
-async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {
+async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<StoredStory> {
     let news = read_story(case, id).await?;
     news.state().demand_open(case.moderator)?;
     Ok(news)
@@ -108,7 +108,7 @@ async fn change(
     story: &StoredStory,
     (to, note): (Version, Option<EditNote>),
     (edited_at, comes_back): (Option<Timestamp>, bool),
-) -> Result<Effect, Error> {
+) -> Result<Effect> {
     let (key, from) = (keys::news(story.id), Version::of(story));
     let mut effect = Effect::default();
     let notes = [&story.edited, &note].map(|note| note.as_ref().map(ToString::to_string));
@@ -128,14 +128,13 @@ async fn change(
     let change = (notes[0].as_deref(), notes[1].as_deref());
     effect.changed.push(ChangedFact::of_field(&key, EDITED, change));
     write_edit((case.site, case.now), case.moderator, (story, news), comes_back, &mut effect.batch).await?;
-    let message = t!(
+    effect.tells(t!(
         "A moderator has edited the {parts} of your story “{title}” {place}: {reason}",
         parts = parts_in_words(&to.differences(&from).join(" and ")),
         title = &to.title,
         place = place_of(case.thing),
         reason = case.reason.as_str(),
-    );
-    effect.message = Some(message.to_string());
+    ));
     effect.before = story.edited_at.map(|time| time.to_string());
     Ok(effect)
 }

@@ -7,10 +7,10 @@ use crate::error::NothingToDo;
 use crate::news::item::{LOCKED, Lock, News};
 use crate::post_state::Moderated;
 use crate::values::{Closed, NewsId, PostKind};
-use crate::{Error, Refusal, keys};
+use crate::{Refusal, Result, keys};
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
-pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {
+pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory> {
     let news = case.site.store.fetch(StoredStory::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
     if news.deleted {
         return Err(Refusal::Closed(PostKind::Story, Closed::Deleted).into());
@@ -20,7 +20,7 @@ pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStor
 }
 
 /// Locks the thread of a story.
-pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
+pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect> {
     let news = read_story(case, id).await?;
     if news.locked.is_some() {
         return Err(Refusal::NothingToModerate(NothingToDo::LockedAlready).into());
@@ -32,7 +32,7 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
 }
 
 /// Opens the thread of a story again.
-pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
+pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect> {
     let news = read_story(case, id).await?;
     let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate(NothingToDo::NotLocked))?;
     Ok(Effect { ends: Some(lock.moderation), ..write(case, &news, None) })

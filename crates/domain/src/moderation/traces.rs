@@ -8,7 +8,7 @@ use crate::deactivation::leave;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::news::item::ERASED;
 use crate::values::{Action, Moment, NewsId, Thing, UserId};
-use crate::{Decision, Error, Site, flags, keys, review};
+use crate::{Decision, Result, Site, flags, keys, review};
 use std::collections::{BTreeMap, HashMap};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -63,11 +63,11 @@ fn merged_into(line: &Line) -> Option<NewsId> {
 }
 
 /// Does the job of a thing.
-pub(super) async fn erase(site: &Site, now: Moment, thing: &Thing) -> Result<(), Error> {
+pub(super) async fn erase(site: &Site, now: Moment, thing: &Thing) -> Result<()> {
     jobs::work_on(site, now, &KIND, &Job::new(TRACES, thing)).await.map(drop)
 }
 
-async fn of_thing(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
+async fn of_thing(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
     match current.subject::<Thing>() {
         Some(thing) => step(current, &TracesOf::Thing(thing)).await,
         None => Ok(current.skip()),
@@ -76,7 +76,7 @@ async fn of_thing(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
 
 /// One step: looks at some lines of the log, and after the last at flags. Rounds: at most 6, and 1 for each
 /// person with messages.
-pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decision<StepOutcome>, Error> {
+pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decision<StepOutcome>> {
     let (site, mut batch) = (current.site, current.batch());
     let after: u64 = current.field(LINE).unwrap_or(0);
     let (lines, last) = log::lines_after(site, after).await?;
@@ -133,7 +133,7 @@ fn names(text: &str, address: &str) -> bool {
 }
 
 /// The authors of the other stories that lines name. Rounds: 1, none without any.
-async fn authors_of(site: &Site, lines: &[Line], about: &TracesOf) -> Result<HashMap<NewsId, UserId>, Error> {
+async fn authors_of(site: &Site, lines: &[Line], about: &TracesOf) -> Result<HashMap<NewsId, UserId>> {
     let TracesOf::Person(_) = about else { return Ok(HashMap::new()) };
     let author = |id| {
         let author = read::field(keys::news(id), "user_id");
@@ -144,7 +144,7 @@ async fn authors_of(site: &Site, lines: &[Line], about: &TracesOf) -> Result<Has
 }
 
 /// Adds to a batch that the texts of appeals against some lines are gone. Rounds: 1, none without lines.
-async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Result<(), Error> {
+async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Result<()> {
     if lines.is_empty() {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use crate::accounts::visit::Visit;
 use crate::news::item::News;
 use crate::process_state::process_state;
 use crate::values::{Age, NewsId, Timestamp};
-use crate::{Decision, Error, Site, keys};
+use crate::{Decision, Result, Site, keys};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use strum::IntoEnumIterator;
@@ -27,7 +27,7 @@ const MEMBERS_AT_ONCE: u64 = 1_000;
 const STORIES_AT_ONCE: usize = 200;
 
 /// The stories within an age by votes, of equal ones the newest first. Rounds: 3.
-pub async fn within(visit: &mut Visit, age: Age, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn within(visit: &mut Visit, age: Age, start: u64, count: u64) -> Result<NewsPage> {
     let key = keys::news_by_votes(age);
     shared_page(visit, (&key, start, count), async |visit| {
         let (now, mut reads) = (visit.now(), Reads::default());
@@ -72,7 +72,7 @@ process_state!(LastSweep);
 /// Moves stories that have become too old for their list. The first time, and after a day without, it looks at all; later only
 /// at those that have crossed an age since. The lists are read from `store`, which counts its rounds separately. Rounds: 1 for
 /// each 1,000 stories that are looked at, and those of [`place_all`].
-pub(crate) async fn sweep(site: &Site, store: &Store, now: Timestamp) -> Result<(), Error> {
+pub(crate) async fn sweep(site: &Site, store: &Store, now: Timestamp) -> Result<()> {
     let last = Timestamp(site.of::<LastSweep>().0.load(Ordering::Relaxed));
     let is_recent = (last.0..last.0.saturating_add(DAY)).contains(&now.0);
     for age in Age::iter() {
@@ -93,7 +93,7 @@ async fn sweep_crossed(
     store: &Store,
     now: Timestamp,
     (last, span): (Timestamp, u64),
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut least = last.0.saturating_sub(span).saturating_sub(EVERY.1.as_secs());
     let most = now.0.saturating_sub(span);
     loop {
@@ -111,7 +111,7 @@ async fn sweep_crossed(
 }
 
 /// Moves those of a list that have become too old for it.
-async fn sweep_list(site: &Site, store: &Store, now: Timestamp, age: Age) -> Result<(), Error> {
+async fn sweep_list(site: &Site, store: &Store, now: Timestamp, age: Age) -> Result<()> {
     let (list, mut start) = (keys::news_by_votes(age), 0);
     loop {
         let part = read::sorted_range(&list, Order::Ascending, start, MEMBERS_AT_ONCE);
@@ -127,7 +127,7 @@ async fn sweep_list(site: &Site, store: &Store, now: Timestamp, age: Age) -> Res
 }
 
 /// Places some stories anew, if they are listed. Returns how many are. Rounds: 2 for each 200, more on conflicts.
-pub(crate) async fn place_all(site: &Site, now: Timestamp, stories: &[NewsId]) -> Result<u64, Error> {
+pub(crate) async fn place_all(site: &Site, now: Timestamp, stories: &[NewsId]) -> Result<u64> {
     let mut placed = 0;
     for ids in stories.chunks(STORIES_AT_ONCE) {
         placed += site.act(keys::NEWS_CRON, || place_some(site, now, ids)).await?;
@@ -135,17 +135,13 @@ pub(crate) async fn place_all(site: &Site, now: Timestamp, stories: &[NewsId]) -
     Ok(placed)
 }
 
-async fn place_some(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Decision<u64>, Error> {
-    let read = |id: &NewsId| read::hash_fields(keys::news(*id), News::LISTED_FIELDS).or_absent();
-    let stories = site.store.fetch(ids.iter().map(read).collect::<Vec<_>>()).await?;
+async fn place_some(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Decision<u64>> {
+    let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
+    let stories = site.store.fetch(stories).await?.into_iter().flatten();
     let (mut batch, mut placed) = (Batch::new(), 0);
-    for news in
-        stories.into_iter().filter_map(News::from_listed_fields).filter(|news| news.state().is_listed())
-    {
+    for news in stories.filter(|news| news.state().is_listed()) {
         news.check_state(&mut batch);
-        for (field, count) in ["up", "down"].into_iter().zip(&news.stored_votes) {
-            batch.field_unchanged(keys::news(news.id), field, count.as_ref());
-        }
+        news.check_votes(&mut batch);
         // It may be in the list of an age that it has not reached by this time.
         places(news.id, news.ctime).for_each(|(_, list, member)| batch.sorted_remove(list, member));
         place(&mut batch, (news.id, news.ctime), now, news.points());
@@ -157,8 +153,6 @@ async fn place_some(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Decis
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
 
     async fn listed(site: &Site) -> Vec<Vec<(u64, f64)>> {
         let mut found = Vec::new();
@@ -172,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn stories_move_on_with_their_age_and_their_votes() {
-        let site = Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let (posted, mut batch) = (400 * DAY, Batch::new());
         for id in [1, 2] {
             let fields = [("ctime", posted + id), ("id", id), ("user_id", 1), ("up", 9 * id), ("down", 2)];
@@ -185,8 +179,7 @@ mod tests {
         assert_eq!(listed(&site).await[0], [(2, 1.0), (1, 1.0)], "the newest of equal ones first");
         // The second sweep looks only at what has become a day old since.
         for (seconds, place) in [(DAY - 30, 0), (DAY + 30, 1)] {
-            let mut batch = Batch::new();
-            batch.sorted_add(keys::NEWS_CRON, "1", (posted + 1) as f64);
+            let batch = Batch::of(|batch| batch.sorted_add(keys::NEWS_CRON, "1", (posted + 1) as f64));
             site.store.commit(batch).await.unwrap();
             sweep(&site, &site.store, Timestamp(posted + seconds)).await.unwrap();
             let found = listed(&site).await;

@@ -5,7 +5,7 @@ use super::item::News;
 use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::Visit;
 use crate::values::{COUNTED_HIDDEN, NewsId, Thing};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// The stories of the review queue. Those that flags have hidden are there until a moderator looks at them, and come first.
@@ -22,7 +22,7 @@ pub(crate) fn waiting() -> impl Fetch<Value = Vec<NewsId>> {
 
 /// Those of the waiting stories that are in lists, and that flags have hidden from the viewer. Rounds: 1 if there are
 /// some.
-pub(crate) async fn among(visit: &mut Visit, waiting: Vec<NewsId>) -> Result<Vec<News>, Error> {
+pub(crate) async fn among(visit: &mut Visit, waiting: Vec<NewsId>) -> Result<Vec<News>> {
     if waiting.is_empty() {
         return Ok(Vec::new());
     }
@@ -36,7 +36,7 @@ pub(crate) async fn among(visit: &mut Visit, waiting: Vec<NewsId>) -> Result<Vec
 }
 
 /// The stories in lists that flags have hidden from the viewer. Rounds: 1, and 1 if stories wait for a moderator.
-pub(crate) async fn from_viewer(visit: &mut Visit) -> Result<Vec<News>, Error> {
+pub(crate) async fn from_viewer(visit: &mut Visit) -> Result<Vec<News>> {
     visit.want_reader();
     let waiting = visit.fetch(waiting()).await?;
     among(visit, waiting).await
@@ -47,7 +47,7 @@ pub(crate) async fn from_viewer(visit: &mut Visit) -> Result<Vec<News>, Error> {
 ///
 /// # Errors
 /// The store's.
-pub async fn count_seen(visit: &mut Visit, all: u64, has: impl Fn(&News) -> bool) -> Result<u64, Error> {
+pub async fn count_seen(visit: &mut Visit, all: u64, has: impl Fn(&News) -> bool) -> Result<u64> {
     let hidden = from_viewer(visit).await?.iter().filter(|news| has(news)).count();
     Ok(all.saturating_sub(u64::try_from(hidden).unwrap_or(u64::MAX)))
 }

@@ -1,6 +1,7 @@
 //! A news item as stored: the hash `news:<id>`.
 
 use crate::accounts::users::{self, Role};
+use crate::fields::{self, StoredFields};
 use crate::news::{by_votes, past};
 use crate::post_state::{Moderated, StateFields};
 use crate::records::{Fields, RecordEntries, Stored};
@@ -12,7 +13,7 @@ use crate::values::{
     PostState, REMOVED, RankingRules, RemovedBy, Thing, Timestamp, Topics, TweetId, UNSEEN, UserId, WITHHELD,
     Withheld, ranking,
 };
-use crate::{Refusal, fields, keys};
+use crate::{Refusal, keys};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -59,6 +60,10 @@ pub(crate) const IMPORTED_VOTES: &str = "imported_votes";
 pub(crate) const SOURCE: &str = "source";
 /// The field of a story with the numbers of those that were merged into it.
 pub(crate) const MERGED: &str = "merged";
+
+/// The fields that decide whether and where lists have an item: all but its URL or text.
+const LISTED_FIELDS: [&str; 11] =
+    ["id", "title", "user_id", "ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD, UNSEEN, "topics"];
 
 /// The lock of a thread: everybody reads, nobody writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,95 +172,46 @@ pub struct News {
     /// Its age when it was ranked anew: the list by votes that it comes into.
     age: Option<Age>,
     /// The votes up and down as stored, for the refresh of ranks.
-    pub(crate) stored_votes: [Option<String>; 2],
+    stored_votes: [Option<String>; 2],
 }
 
 impl News {
-    /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 22] = [
-        "id",
-        "title",
-        "url",
-        "user_id",
-        "ctime",
-        EDITED_AT,
-        "up",
-        "down",
-        IMPORTED_VOTES,
-        "comments",
-        DEL,
-        WITHHELD,
-        UNSEEN,
-        REMOVED,
-        LOCKED,
-        EDITED,
-        MERGED,
-        "tweet_id",
-        "topics",
-        "score",
-        "rank",
-        SOURCE,
-    ];
-
-    /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
-    pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 22] = fields.try_into().ok()?;
-        let [
-            id,
-            title,
-            url,
-            user_id,
-            ctime,
-            edited_at,
-            up,
-            down,
-            imported_votes,
-            comments,
-            del,
-            withheld,
-            unseen,
-            removed,
-            locked,
-            edited,
-            merged,
-            tweet_id,
-            topics,
-            score,
-            rank,
-            source,
-        ] = fields;
-        let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
-        let key = || keys::news(id);
-        let withheld = fields::withheld(withheld.as_deref(), key);
+    /// Reads an item; `None` when the hash is absent or not a news item.
+    pub fn from_hash(hash: &Hash) -> Option<Self> {
+        let id: NewsId = StoredFields::new(hash, || "a news item".to_owned()).read("id")?;
+        let key = move || keys::news(id);
+        let fields = StoredFields::new(hash, key);
+        let text = |field| fields.text(field).map(str::to_owned);
+        let withheld = fields::withheld(fields.text(WITHHELD), key);
         Some(Self {
             id,
-            title: printable(title.unwrap_or_default()),
-            url: url.unwrap_or_default(),
-            user_id: fields::read(user_id.as_deref(), key, "user_id")?,
-            ctime: Timestamp(fields::read(ctime.as_deref(), key, "ctime").unwrap_or(0)),
-            edited_at: fields::read(edited_at.as_deref(), key, EDITED_AT),
-            up: fields::read(up.as_deref(), key, "up").unwrap_or(0),
-            down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
-            imported_votes: fields::read(imported_votes.as_deref(), key, IMPORTED_VOTES).unwrap_or_default(),
-            comments: fields::count(comments.as_deref(), key, "comments"),
-            deleted: is_deleted(del.is_some(), withheld.as_ref()),
+            title: printable(text("title").unwrap_or_default()),
+            url: text("url").unwrap_or_default(),
+            user_id: fields.read("user_id")?,
+            ctime: Timestamp(fields.read("ctime").unwrap_or(0)),
+            edited_at: fields.read(EDITED_AT),
+            up: fields.read("up").unwrap_or(0),
+            down: fields.read("down").unwrap_or(0),
+            imported_votes: fields.read(IMPORTED_VOTES).unwrap_or_default(),
+            comments: fields.count("comments"),
+            deleted: is_deleted(fields.text(DEL).is_some(), withheld.as_ref()),
             withheld,
-            unseen: unseen.is_some(),
-            removed: fields::read(removed.as_deref(), key, REMOVED).map(Box::new),
-            stored_del: del,
-            locked: fields::read(locked.as_deref(), key, LOCKED),
-            edited: fields::read(edited.as_deref(), key, EDITED),
-            merged: fields::read(merged.as_deref(), key, MERGED).unwrap_or_default(),
-            tweet_id: fields::read(tweet_id.as_deref(), key, "tweet_id"),
-            topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
-            stored_topics: topics,
+            unseen: fields.text(UNSEEN).is_some(),
+            removed: fields.read(REMOVED).map(Box::new),
+            stored_del: text(DEL),
+            locked: fields.read(LOCKED),
+            edited: fields.read(EDITED),
+            merged: fields.read(MERGED).unwrap_or_default(),
+            tweet_id: fields.read("tweet_id"),
+            topics: fields.text("topics").map(Topics::from_stored).unwrap_or_default(),
+            stored_topics: text("topics"),
             link: OnceLock::new(),
             title_tokens: OnceLock::new(),
-            source: source.map(String::into_boxed_str),
-            stored_score: fields::read(score.as_deref(), key, "score"),
-            stored_rank: fields::read(rank.as_deref(), key, "rank"),
+            source: fields.text(SOURCE).map(Box::from),
+            stored_score: fields.read("score"),
+            stored_rank: fields.read("rank"),
             age: None,
-            stored_votes: [up, down],
+            stored_votes: ["up", "down"].map(text),
         })
     }
 
@@ -329,25 +285,18 @@ impl News {
         self.age = Some(Age::of(self.ctime, now));
     }
 
-    /// The fields that decide whether and where lists have an item: all but its URL or text.
-    pub(crate) const LISTED_FIELDS: [&str; 11] =
-        ["id", "title", "user_id", "ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD, UNSEEN, "topics"];
-
-    /// Reads an item without its URL or text from its [`News::LISTED_FIELDS`]; `None` when there is no news item.
-    pub(crate) fn from_listed_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let names = Self::LISTED_FIELDS.into_iter().map(str::to_owned);
-        let found = names.zip(fields).filter_map(|(name, value)| Some((name, value?)));
-        Self::from_hash(&Hash(found.collect()))
+    /// The item with a number, if it exists, without its URL or text. One that cannot be read counts as absent.
+    pub(crate) fn listed_by_id(id: NewsId) -> impl Fetch<Value = Option<Self>> {
+        read::hash_fields(keys::news(id), LISTED_FIELDS).or_absent().map(|fields| {
+            let names = LISTED_FIELDS.into_iter().map(str::to_owned);
+            let found = names.zip(fields).filter_map(|(name, value)| Some((name, value?)));
+            Self::from_hash(&Hash(found.collect()))
+        })
     }
 
     /// The item with a number, if it exists.
     pub(crate) fn by_id(id: NewsId) -> impl Fetch<Value = Option<Self>> {
         read::hash(keys::news(id)).map(|hash| Self::from_hash(&hash))
-    }
-
-    /// Reads an item; `None` when the hash is absent or not a news item.
-    pub fn from_hash(hash: &Hash) -> Option<Self> {
-        Self::from_fields(Self::FIELDS.map(|field| hash.get(field).map(str::to_owned)).into())
     }
 
     /// The approximate size in bytes.
@@ -406,6 +355,21 @@ impl News {
         batch.key_present(&key);
         batch.field_unchanged(&key, DEL, self.stored_del.as_deref());
         batch.field_unchanged(key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
+    }
+
+    /// Makes a batch fail if anybody has voted on the item since it was read.
+    pub(crate) fn check_votes(&self, batch: &mut Batch) {
+        for (field, count) in ["up", "down"].into_iter().zip(&self.stored_votes) {
+            batch.field_unchanged(keys::news(self.id), field, count.as_deref());
+        }
+    }
+
+    /// The set of those who have voted on the item in a direction.
+    pub(crate) fn voters_key(&self, direction: Direction) -> String {
+        match direction {
+            Direction::Up => keys::news_up(self.id),
+            Direction::Down => keys::news_down(self.id),
+        }
     }
 
     /// The tokens of its title, to be searched for muted words.

@@ -11,11 +11,11 @@ use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::sites::{Score, SiteVotes};
 use crate::values::{Hostname, NewsId, SiteMarks};
-use crate::{Error, Site, keys};
+use crate::{Result, Site};
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, KnownOr, Reads, Tracked, read};
+use tidings_keyspace::{Fetch, KnownOr, Reads, Tracked};
 
 crate::cache_kind! {
     /// News in lists, the same for all viewers.
@@ -75,9 +75,7 @@ impl ListedItem {
             Self::Read(news) => news.peek(),
         }
     }
-}
 
-impl ListedItem {
     /// The item with an id; if there is none, what was read to learn that.
     pub(crate) fn with_id(
         visit: &SharedVisit<'_>,
@@ -85,18 +83,14 @@ impl ListedItem {
     ) -> KnownOr<impl Fetch<Value = Result<Self, Reads>> + use<>> {
         match visit.site().caches.of::<Summaries>().get(visit.view(), &id) {
             Some(summary) => KnownOr::Known(Ok(Self::Cached(summary))),
-            None => {
-                let fields = read::hash_fields(keys::news(id), News::FIELDS).tracked();
-                KnownOr::Read(fields.map(|fields| {
-                    let mut reads = Reads::default();
-                    let news = fields.map(News::from_fields);
-                    if news.peek().is_none() {
-                        news.collect_into(&mut reads);
-                        return Err(reads);
-                    }
-                    news.transpose().map(|news| Self::Read(news.map(Arc::new))).ok_or(reads)
-                }))
-            }
+            None => KnownOr::Read(News::by_id(id).tracked().map(|news| {
+                let mut reads = Reads::default();
+                if news.peek().is_none() {
+                    news.collect_into(&mut reads);
+                    return Err(reads);
+                }
+                news.transpose().map(|news| Self::Read(news.map(Arc::new))).ok_or(reads)
+            })),
         }
     }
 
@@ -162,7 +156,7 @@ fn site_scores(
 
 /// Reads the summaries of items, and what only the viewer sees of them. Rounds: 1, and another
 /// for own votes if an item turns out to have very many votes.
-pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
+pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>> {
     let (summaries, own) = complete_shared(visit, items).await?;
     Ok(mark(summaries, own))
 }
@@ -171,7 +165,7 @@ pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Resul
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
     items: Vec<ListedItem>,
-) -> Result<(Vec<Shared<NewsSummary>>, Own), Error> {
+) -> Result<(Vec<Shared<NewsSummary>>, Own)> {
     let site = visit.site_too();
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
     let own = OwnRead::of(&site, visit, ids.into_iter());
@@ -211,7 +205,7 @@ impl OwnRead {
     }
 
     /// The viewer's own data. Rounds: those of [`OwnVotesRead::finish`].
-    pub(crate) async fn finish(self, visit: &mut Visit) -> Result<Own, Error> {
+    pub(crate) async fn finish(self, visit: &mut Visit) -> Result<Own> {
         let votes = self.votes.finish(visit).await?;
         let reader = visit.reader().await?;
         Ok(Own { votes, reader, shows_all: visit.shows_hidden(), marks: self.marks })
@@ -219,7 +213,7 @@ impl OwnRead {
 }
 
 /// Reads the viewer's own data about some items. Rounds: at most 3 for a viewer, none for others.
-pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own, Error> {
+pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own> {
     if visit.identify().await?.is_none() {
         return Ok(Own { votes: ids.map(|_| None).collect(), ..Own::default() });
     }
@@ -245,14 +239,14 @@ pub(crate) async fn find(
     visit: &mut SharedVisit<'_>,
     ids: &[NewsId],
     reads: &mut Reads,
-) -> Result<Vec<ListedItem>, Error> {
+) -> Result<Vec<ListedItem>> {
     let items = ListedItem::of_list(visit, ids);
     let found = |item: Result<_, _>| item.map_err(|absent| reads.append(absent)).ok();
     Ok(visit.fetch(items).await?.into_iter().filter_map(found).collect())
 }
 
 /// Reads the item that a page is about, if it exists. Rounds: 1.
-pub(crate) async fn find_one(visit: &mut SharedVisit<'_>, id: NewsId) -> Result<Option<ListedItem>, Error> {
+pub(crate) async fn find_one(visit: &mut SharedVisit<'_>, id: NewsId) -> Result<Option<ListedItem>> {
     let item = ListedItem::with_id(visit, id);
     Ok(visit.fetch(item).await?.ok())
 }

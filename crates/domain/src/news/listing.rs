@@ -55,9 +55,7 @@ impl Visible for NewsLine {
 /// The marks of a story for somebody.
 pub fn marks(perspective: Perspective<'_>, news: &News) -> Marks {
     let sight = perspective.sight(news, ShownIn::Page);
-    let Some(reader) = perspective.reader else {
-        return Marks { sight, ..Marks::default() };
-    };
+    let Some(reader) = perspective.reader else { return Marks { sight, ..Marks::default() } };
     let (saved, hidden) = (reader.has_saved(news.id), reader.has_hidden(news.id));
     Marks { saved, hidden, sight }
 }

@@ -12,7 +12,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::news::item::Direction;
 use crate::news::ranks::{self, RankEntry, RankWindow};
 use crate::values::{Hostname, NewsId, UserId, WITHHELD, limits};
-use crate::{Error, Refusal, fields, keys};
+use crate::{Refusal, Result, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, Tracked, read};
 
 crate::cache_kind! {
@@ -75,7 +75,7 @@ async fn read_places(
     visit: &mut SharedVisit<'_>,
     (key, start, count): (&str, u64, u64),
     reads: &mut Reads,
-) -> Result<(Vec<RankEntry>, u64), Error> {
+) -> Result<(Vec<RankEntry>, u64)> {
     let places = read::sorted_range(key, Order::Descending, start, count);
     let page = (places, read::sorted_count(key)).tracked();
     let (places, total) = visit.fetch(page).await?.collect_into(reads);
@@ -88,19 +88,14 @@ fn ids(places: &[RankEntry]) -> Vec<NewsId> {
 
 /// Reads one page of what the viewer has chosen: a sorted set of news ids, newest first.
 /// Rounds: 3.
-async fn read_chosen(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
+async fn read_chosen(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage> {
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), key, start, count).await?;
     let lines = lines::complete(visit, items).await?;
     Ok(NewsPage::chosen(visit, lines, total))
 }
 
 /// Finds the items of one page of a sorted set of news ids. Rounds: 2.
-async fn find_page(
-    visit: &mut SharedVisit<'_>,
-    key: &str,
-    start: u64,
-    count: u64,
-) -> Result<FoundItems, Error> {
+async fn find_page(visit: &mut SharedVisit<'_>, key: &str, start: u64, count: u64) -> Result<FoundItems> {
     let mut reads = Reads::default();
     let (places, total) = read_places(visit, (key, start, count), &mut reads).await?;
     let items = lines::find(visit, &ids(&places), &mut reads).await?;
@@ -113,8 +108,8 @@ async fn find_page(
 pub(super) async fn shared_page(
     visit: &mut Visit,
     (key, start, count): (&str, u64, u64),
-    find: impl AsyncFnOnce(&mut SharedVisit<'_>) -> Result<FoundItems, Error>,
-) -> Result<NewsPage, Error> {
+    find: impl AsyncFnOnce(&mut SharedVisit<'_>) -> Result<FoundItems>,
+) -> Result<NewsPage> {
     let (site, now) = (visit.site_too(), visit.now());
     let list = (key.to_owned(), start, count);
     let (page, own) = match visit.look_up(site.caches.of::<SharedPages>(), &list).await? {
@@ -142,12 +137,12 @@ pub(super) async fn shared_page(
 /// which items are on a page; the current ranks decide their order there. So between two
 /// refreshes every item is on exactly one page. Only votes and refreshes move items from
 /// page to page.
-pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage> {
     shared_page(visit, (keys::NEWS_TOP, start, count), async |visit| find_top(visit, start, count).await)
         .await
 }
 
-async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result<FoundItems, Error> {
+async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result<FoundItems> {
     let now = visit.now();
     let mut reads = Reads::default();
     let refreshes = ranks::is_due(visit.site(), now, start);
@@ -179,32 +174,32 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
 }
 
 /// The latest items. Rounds: 3.
-pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage> {
     let list = (keys::NEWS_CRON, start, count);
     shared_page(visit, list, async |visit| find_page(visit, keys::NEWS_CRON, start, count).await).await
 }
 
 /// The items that a user saved, the latest first. Rounds: 3.
-pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage> {
     read_chosen(visit, &keys::user_saved(user), start, count).await
 }
 
 /// The items that the viewer voted up, the latest vote first. Rounds: 3. The stored list also has
 /// what was only saved, so a page may have fewer lines.
-pub async fn upvoted(visit: &mut Visit, viewer: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn upvoted(visit: &mut Visit, viewer: UserId, start: u64, count: u64) -> Result<NewsPage> {
     let mut page = read_chosen(visit, &keys::user_upvoted(viewer), start, count).await?;
     page.lines.retain(|line| line.my_vote == Some(Direction::Up));
     Ok(page)
 }
 
 /// The items that a user has hidden, the latest first. Rounds: 3.
-pub async fn hidden(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn hidden(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage> {
     read_chosen(visit, &keys::user_hidden(user), start, count).await
 }
 
 /// The title of an item that the viewer has hidden and that is not deleted, to tell that it is.
 /// Rounds: at most 3.
-pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String>, Error> {
+pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String>> {
     if !visit.reader().await?.is_some_and(|reader| reader.has_hidden(id)) {
         return Ok(None);
     }
@@ -214,7 +209,7 @@ pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String
 }
 
 /// The items that a user posted, latest first. Rounds: 3.
-pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage> {
     let key = keys::user_posted(user);
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
     let mut lines = lines::complete(visit, items).await?;
@@ -223,12 +218,7 @@ pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> 
 }
 
 /// The items that link to a site, with or without `www.`, the latest first. Rounds: 3.
-pub async fn from_host(
-    visit: &mut Visit,
-    host: &Hostname,
-    start: u64,
-    count: u64,
-) -> Result<NewsPage, Error> {
+pub async fn from_host(visit: &mut Visit, host: &Hostname, start: u64, count: u64) -> Result<NewsPage> {
     let ((), page) = of_host(visit, host, (start, count), read::known(())).await?;
     Ok(page)
 }
@@ -241,7 +231,7 @@ pub(crate) async fn of_host<F: Fetch>(
     host: &Hostname,
     (start, count): (u64, u64),
     also: F,
-) -> Result<(F::Value, NewsPage), Error> {
+) -> Result<(F::Value, NewsPage)> {
     let forms = [Some(host.clone()), host.other_form()].into_iter().flatten();
     let lists = forms.map(|form| keys::host_news(&form));
     let part = merged(lists, (start, count), |id| id.parse().ok());
@@ -282,7 +272,7 @@ pub(super) fn merged(
 }
 
 /// Some items, in this order, without what the viewer does not see in lists. Rounds: 2.
-pub async fn chosen(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
+pub async fn chosen(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>> {
     let mut items = lines::find(&mut visit.shared(), ids, &mut Reads::default()).await?;
     items.retain(|item| item.news().state().is_listed());
     let lines = lines::complete(visit, items).await?;
@@ -293,7 +283,7 @@ pub async fn chosen(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, 
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
-pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
+pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine> {
     let item = lines::find_one(&mut visit.shared(), id).await?;
     Ok(lines::complete(visit, item.into_iter().collect())
         .await?
@@ -305,12 +295,10 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
 /// A random item; `None` on an empty site. `dice` is any random number. It draws a few of
 /// all ids, since some items are deleted or missing; if none of the drawn items is listed,
 /// the latest item is the answer. Rounds: 2.
-pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Error> {
+pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>> {
     let count = visit.fetch(read::string(keys::NEWS_COUNT)).await?;
     let count = count.and_then(|count| count.parse::<u64>().ok()).filter(|count| *count > 0);
-    let Some(count) = count else {
-        return Ok(None);
-    };
+    let Some(count) = count else { return Ok(None) };
     let mut drawn = dice;
     let draws: Vec<_> = (0..limits::RANDOM_DRAWS)
         .map(|_| {

@@ -7,7 +7,7 @@ use crate::accounts::users::User;
 use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::values::{MAX_HIDDEN, MAX_SAVED, NewsId, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user marks a story.
@@ -34,18 +34,12 @@ impl Mark {
 /// # Errors
 /// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::TooManySaved`],
 /// [`Refusal::SessionEnded`], or the store's.
-pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
+pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<()> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
-        let (news, marked, count) = site
-            .store
-            .fetch((
-                read::hash_fields(keys::news(id), News::FIELDS),
-                read::score(&key, member.as_str()),
-                read::sorted_count(&key),
-            ))
-            .await?;
-        News::from_fields(news).ok_or(Refusal::NoSuchNews)?.state().demand_open(user)?;
+        let reads = (News::by_id(id), read::score(&key, member.as_str()), read::sorted_count(&key));
+        let (news, marked, count) = site.store.fetch(reads).await?;
+        news.ok_or(Refusal::NoSuchNews)?.state().demand_open(user)?;
         let is_marked = marked.is_some();
         if mark == Mark::Saved && !is_marked && count >= MAX_SAVED {
             return Err(Refusal::TooManySaved { limit: MAX_SAVED }.into());
@@ -65,20 +59,18 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
-pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
+pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<()> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
-        let (news, marked, voted, discounted) = site
-            .store
-            .fetch((
-                read::hash_fields(keys::news(id), News::FIELDS),
-                read::score(&key, member.as_str()),
-                read::score(keys::news_up(id), user.id.to_string()),
-                read::field(keys::news_discounted(id), user.id.to_string()),
-            ))
-            .await?;
+        let reads = (
+            News::by_id(id),
+            read::score(&key, member.as_str()),
+            read::score(keys::news_up(id), user.id.to_string()),
+            read::field(keys::news_discounted(id), user.id.to_string()),
+        );
+        let (news, marked, voted, discounted) = site.store.fetch(reads).await?;
         if marked.is_none() {
-            let is_seen = News::from_fields(news).is_some_and(|news| news.state().is_known_to(user));
+            let is_seen = news.is_some_and(|news| news.state().is_known_to(user));
             return if is_seen { Ok(Decision::Done(())) } else { Err(Refusal::NoSuchNews.into()) };
         }
         let mut batch = Batch::new();

@@ -11,13 +11,10 @@
 use super::lines;
 use super::lists::{FoundItems, NewsPage, shared_page};
 use crate::accounts::visit::{SharedVisit, Visit};
-use crate::news::item::IMPORTED_VOTES;
+use crate::news::item::News;
 use crate::process_state::process_state;
-use crate::values::{
-    Day, ImportedVotes, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp, WITHHELD,
-    Withheld, ranking,
-};
-use crate::{Decision, Error, Site, fields, keys};
+use crate::values::{Day, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp};
+use crate::{Decision, Result, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Reads, read};
 use tokio::sync::Mutex;
@@ -27,13 +24,13 @@ const UNFINISHED: &str = "unfinished";
 
 /// The stories of a day or a month, the best score first, of equal ones the newest. Rounds: 3
 /// and, while the list is not stored, 3 and 2 for each [`PAST_CHUNK`] stories of the period.
-pub async fn of_period(visit: &mut Visit, period: Period, start: u64, count: u64) -> Result<NewsPage, Error> {
+pub async fn of_period(visit: &mut Visit, period: Period, start: u64, count: u64) -> Result<NewsPage> {
     let key = keys::past(period);
     shared_page(visit, (&key, start, count), async |visit| find(visit, period, start, count).await).await
 }
 
 /// The day of the first story; `None` on an empty site. Rounds: 1.
-pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
+pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>> {
     let first = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1)).await?;
     Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))
 }
@@ -67,12 +64,7 @@ struct PastBuilding(Mutex<()>);
 
 process_state!(PastBuilding);
 
-async fn find(
-    visit: &mut SharedVisit<'_>,
-    period: Period,
-    start: u64,
-    count: u64,
-) -> Result<FoundItems, Error> {
+async fn find(visit: &mut SharedVisit<'_>, period: Period, start: u64, count: u64) -> Result<FoundItems> {
     let found = match read_stored(visit, period, start, count).await? {
         Some(found) => found,
         None => {
@@ -105,7 +97,7 @@ async fn read_stored(
     period: Period,
     start: u64,
     count: u64,
-) -> Result<Option<StoredPart>, Error> {
+) -> Result<Option<StoredPart>> {
     let key = keys::past(period);
     let span = (period.start().as_score(), period.end().as_score());
     let part = (
@@ -126,7 +118,7 @@ async fn read_stored(
     Ok(Some(StoredPart { ids, total, reads }))
 }
 
-async fn is_built(site: &Site, period: Period) -> Result<bool, Error> {
+async fn is_built(site: &Site, period: Period) -> Result<bool> {
     let key = keys::past(period);
     let (total, mark) = site.store.fetch((read::sorted_count(&key), read::string(keys::built(&key)))).await?;
     Ok(total > 0 && mark.is_some())
@@ -134,7 +126,7 @@ async fn is_built(site: &Site, period: Period) -> Result<bool, Error> {
 
 /// Builds the list of a period from its `most` newest stories. Two servers may build it at the
 /// same time: they add the same.
-async fn build(site: &Site, period: Period, most: u64) -> Result<(), Error> {
+async fn build(site: &Site, period: Period, most: u64) -> Result<()> {
     let key = keys::past(period);
     let life = Duration::from_secs(PAST_LIST_SECONDS);
     let mut batch = Batch::new();
@@ -158,34 +150,15 @@ async fn build(site: &Site, period: Period, most: u64) -> Result<(), Error> {
 }
 
 /// Adds some stories to a list that is being built. Rounds: 2, more on conflicts.
-async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
+async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<()> {
     site.act(key, || async {
-        let fields = ["ctime", "up", "down", IMPORTED_VOTES, "del", WITHHELD];
-        let reads: Vec<_> = ids.iter().map(|id| read::fields(keys::news(*id), fields)).collect();
-        let stories = site.store.fetch(reads.or_absent()).await?;
+        let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
+        let stories = site.store.fetch(stories).await?.into_iter().flatten();
         let mut batch = Batch::new();
-        for (id, [posted, up, down, imported, deleted, withheld]) in ids.iter().copied().zip(stories) {
-            let news = keys::news(id);
-            let number = |text: &Option<String>, field| {
-                fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
-            };
-            let Some(posted) = fields::read(posted.as_deref(), || news.clone(), "ctime").map(Timestamp)
-            else {
-                continue;
-            };
-            let state = withheld.as_deref().map(Withheld::stored);
-            if deleted.is_some() || state.is_some_and(|state| !state.is_listed()) {
-                continue;
-            }
-            let imported: ImportedVotes =
-                fields::read(imported.as_deref(), || news.clone(), IMPORTED_VOTES).unwrap_or_default();
-            let [ups, downs] = imported.and(number(&up, "up"), number(&down, "down"));
-            let score = ranking::score(ups, downs, &site.rules.ranking);
-            batch.field_absent(&news, "del");
-            batch.field_unchanged(&news, WITHHELD, withheld.as_ref());
-            batch.field_unchanged(&news, "up", up.as_ref());
-            batch.field_unchanged(&news, "down", down.as_ref());
-            batch.sorted_add(key, member(id, posted), score);
+        for news in stories.filter(|news| news.state().is_listed()) {
+            news.check_state(&mut batch);
+            news.check_votes(&mut batch);
+            batch.sorted_add(key, member(news.id, news.ctime), news.score(&site.rules.ranking));
         }
         Ok(Decision::commit(batch, ()))
     })
@@ -195,17 +168,13 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     async fn site_with(stories: &[(u64, u64, i64)]) -> Site {
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let mut batch = Batch::new();
         for (id, posted, up) in stories {
-            let fields = [("id", id.to_string()), ("ctime", posted.to_string()), ("up", up.to_string())];
-            batch.set_fields(keys::news(NewsId(*id)), fields);
+            let fields = [("id", *id), ("user_id", 1), ("ctime", *posted), ("up", up.unsigned_abs())];
+            batch.set_fields(keys::news(NewsId(*id)), fields.map(|(name, value)| (name, value.to_string())));
             batch.sorted_add(keys::NEWS_CRON, id.to_string(), Timestamp(*posted).as_score());
         }
         site.store.commit(batch).await.unwrap();

@@ -2,11 +2,11 @@
 
 use crate::accounts::users;
 use crate::audit::AUDIT;
-use crate::news::item::News;
+use crate::news::item::{Direction, News};
 use crate::news::{by_votes, past};
 use crate::process_state::process_state;
 use crate::values::{NewsId, RankingRules, Timestamp, limits, ranking};
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Result, Site, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
@@ -20,12 +20,7 @@ const RANK_REFRESH_SECONDS: u64 = 5;
 const RANK_TOLERANCE: f64 = 0.001;
 
 /// Adds the score and the rank of an item with more votes up and down, or fewer, to a batch, also in the lists that have it.
-pub(crate) fn write_rank(
-    batch: &mut Batch,
-    news: &News,
-    by: [i64; 2],
-    (now, rules): (Timestamp, &RankingRules),
-) {
+fn write_rank(batch: &mut Batch, news: &News, by: [i64; 2], (now, rules): (Timestamp, &RankingRules)) {
     let (id, posted, score) = (news.id, news.ctime, news.score_with(by, rules));
     let rank = ranking::rank(score, posted, now, rules);
     batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
@@ -34,6 +29,23 @@ pub(crate) fn write_rank(
         past::note_score(batch, (id, posted), score);
         by_votes::place(batch, (id, posted), now, news.points().saturating_add(by[0]).saturating_sub(by[1]));
     }
+}
+
+/// Adds `by` to the votes of one direction, and stores score and rank accordingly. Returns the counters up and down that it
+/// leaves, if nobody else votes at the same time.
+pub(crate) fn count_vote(
+    batch: &mut Batch,
+    news: &News,
+    (direction, by): (Direction, i64),
+    (now, rules): (Timestamp, &RankingRules),
+) -> [i64; 2] {
+    let key = keys::news(news.id);
+    let by = if direction == Direction::Up { [by, 0] } else { [0, by] };
+    // Both, so that the commit returns the new values of both.
+    batch.increment_field(&key, "up", by[0]);
+    batch.increment_field(key, "down", by[1]);
+    write_rank(batch, news, by, (now, rules));
+    [news.up + by[0], news.down + by[1]]
 }
 
 /// An item in `news.top`, with its stored rank.
@@ -143,19 +155,12 @@ fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
 
 /// Stores score and rank of items as read, unless one of them was voted on or deleted
 /// meanwhile. Returns whether they are stored.
-async fn store_ranks<'a>(
-    site: &Site,
-    now: Timestamp,
-    items: impl Iterator<Item = &'a News>,
-) -> Result<bool, Error> {
+async fn store_ranks<'a>(site: &Site, now: Timestamp, items: impl Iterator<Item = &'a News>) -> Result<bool> {
     let rules = &site.rules.ranking;
     let mut batch = Batch::new();
     for news in items.filter(|news| news.state().is_listed()) {
-        let key = keys::news(news.id);
         news.check_state(&mut batch);
-        for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
-            batch.field_unchanged(&key, field, count.as_ref());
-        }
+        news.check_votes(&mut batch);
         write_rank(&mut batch, news, [0, 0], (now, rules));
     }
     if batch.writes().is_empty() {
@@ -166,7 +171,7 @@ async fn store_ranks<'a>(
 
 /// Stores score and rank of one item from its current counters. On a conflict nothing is
 /// stored: the other writer does it. Rounds: 2.
-pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
+pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<()> {
     let news = site.store.fetch(News::by_id(id)).await?;
     store_ranks(site, now, news.iter()).await?;
     Ok(())
@@ -177,16 +182,14 @@ pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Res
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
-pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
+pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64> {
     viewer.require_admin()?;
     tracing::info!(target: AUDIT, by = viewer.username, "recomputes all ranks");
     let mut stored = 0;
     let mut start = 0;
     loop {
-        let ids = site
-            .store
-            .fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, limits::RECOMPUTE_CHUNK))
-            .await?;
+        let reads = read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, limits::RECOMPUTE_CHUNK);
+        let ids = site.store.fetch(reads).await?;
         if ids.is_empty() {
             return Ok(stored);
         }

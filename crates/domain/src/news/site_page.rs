@@ -1,7 +1,7 @@
 //! The page of a site: its votes, and the news that link to it.
 
 use super::lists::{NewsPage, of_host};
-use crate::Error;
+use crate::Result;
 use crate::accounts::visit::Visit;
 use crate::sites::{CastVote, History, newer, own_votes};
 use crate::values::{Day, Hostname};
@@ -19,17 +19,13 @@ pub struct SitePage {
 
 /// The page of a site, by its name without `www.`. Rounds: 3, and one more for the vote of a viewer who has voted on
 /// a site.
-pub async fn site_page(visit: &mut Visit, host: &Hostname, days: u64, news: u64) -> Result<SitePage, Error> {
-    let history = History::of_site(&visit.site_too(), host, Day::of(visit.now()), days);
+pub async fn site_page(visit: &mut Visit, host: &Hostname, days: u64, news: u64) -> Result<SitePage> {
+    let names = host.names();
+    let history = History::on(&visit.site_too(), &names, Day::of(visit.now()), days);
     let (history, news) = of_host(visit, host, (0, news), history).await?;
-    let voter = visit.viewer().await?.and_then(|viewer| viewer.voter);
-    let my_vote = match (voter, host.forms()) {
-        (None, _) => None,
-        (Some(voter), Some(names)) => {
-            let votes = own_votes(visit, voter, &names).await?;
-            newer(votes.try_into().unwrap_or([None; 2]))
-        }
-        (Some(voter), None) => own_votes(visit, voter, std::slice::from_ref(host)).await?.pop().flatten(),
+    let my_vote = match visit.viewer().await?.and_then(|viewer| viewer.voter) {
+        Some(voter) => newer(own_votes(visit, voter, &names).await?),
+        None => None,
     };
     Ok(SitePage { history, my_vote, news })
 }

@@ -2,16 +2,16 @@
 
 use crate::accounts::visit::Visit;
 use crate::values::{NewsId, WITHHELD};
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// How many stories are listed. Rounds: 1.
-pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
+pub async fn story_count(visit: &mut Visit) -> Result<u64> {
     visit.fetch(read::sorted_count(keys::NEWS_CRON)).await
 }
 
 /// Stories from the oldest on, without those that are withheld from readers. Rounds: 2.
-pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<NewsId>, Error> {
+pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<NewsId>> {
     let stories = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, count)).await?;
     let stories: Vec<NewsId> = fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let state =

@@ -5,9 +5,9 @@ use crate::news::by_votes;
 use crate::news::item::{IMPORTED_VOTES, News};
 use crate::records::AsRead;
 use crate::store_rules::claims::{counter_fault, whole};
-use crate::store_rules::entries::{demand, is_entry};
+use crate::store_rules::entries::demand;
 use crate::store_rules::{
-    Claims, Fault, Form, Mend, NameIn, Person, Remove, STORY, Source, Subject, USER, claims, form, is,
+    Claims, Fault, Form, Mend, NameIn, Person, Remove, STATE, STORY, Source, Subject, USER, claims, form, is,
     refers, rules,
 };
 use crate::values::{Age, ImportedVotes, NewsId, REMOVED, UserId, WITHHELD, Withheld, words};
@@ -15,7 +15,8 @@ use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:
     "a story has an author and its form" =>
-        NEWS: claims(well_formed);
+        NEWS: form(Form::OwnId, "");
+        NEWS: form(Form::MayHave(&[WITHHELD], is::<Withheld>), STATE);
         NEWS: form(Form::Has(&["title", "url"], |_| true), "a text");
         NEWS: form(Form::Has(&["user_id", "ctime", "up", "down"], is::<i64>), "a whole number");
         NEWS: form(Form::MayHave(&[IMPORTED_VOTES], is::<ImportedVotes>),
@@ -24,13 +25,7 @@ rules! { pub(crate) RULES:
             Person("restore the user from a backup, or delete the story"));
     "a story is in the lists that follow from it, and names the line that removed it" => NEWS: claims(lists);
     "the counters up and down of a story are the numbers of its voters, with its author" => NEWS: claims(votes);
-    "the list of stories by rank has only stories that are shown" => NEWS_TOP: claims(listed);
-    "the list of stories by time has only stories that are shown" => NEWS_CRON: claims(listed);
     "a story is in one of the lists by votes, with its votes" => NEWS: claims(by_votes);
-    "the lists of stories by votes have only stories that are shown" => NEWS_BY_VOTES: claims(listed_by_votes);
-    "the list of the stories of a site has only stories that link there" => HOST_NEWS: claims(listed);
-    "the list of a user's stories has only stories of that user that were shown" => USER_POSTED: claims(listed);
-    "the list of a user's stories that others do not see has only those" => USER_GONE_STORIES: claims(listed);
     "a vote is on a story that exists, by a user who exists, in one direction" =>
         NEWS_UP, NEWS_DOWN: refers(NameIn::Part, "votes on the story", STORY,
             Person("delete the key, if the story is not to be restored from a backup"));
@@ -59,17 +54,9 @@ fn story(subject: &Subject) -> Option<AsRead<News>> {
     (!is_unreadable && !news.is_erased()).then(|| AsRead::of_hash(news, hash))
 }
 
-fn well_formed(subject: &Subject, claims: &mut Claims) {
-    if subject.hash().is_some() {
-        claims.own_id();
-        claims.of(WITHHELD).state(subject.field(WITHHELD));
-    }
-}
-
 fn lists(subject: &Subject, claims: &mut Claims) {
     if let Some(news) = subject.hash().and_then(News::from_hash) {
-        let removal = (news.removed.as_deref(), news.withheld.as_ref());
-        claims.of(REMOVED).removal("the story", removal, news.unseen);
+        claims.of(REMOVED).removal("the story", news.removed.as_deref(), news.state());
     }
     let Some(news) = story(subject) else { return };
     demand(claims, None, &news);
@@ -77,9 +64,6 @@ fn lists(subject: &Subject, claims: &mut Claims) {
         _ if !news.state().is_listed() => {}
         Some(rank) => claims.scored(keys::NEWS_TOP, news.id, rank),
         None => claims.listed(keys::NEWS_TOP, news.id, 0.0),
-    }
-    if !news.was_shown() {
-        claims.not_listed(keys::user_posted(news.user_id), news.id, "the story was never shown");
     }
 }
 
@@ -97,12 +81,8 @@ fn votes(subject: &Subject, claims: &mut Claims) {
             return counter_fault(&of_news.key, "up", up, whole(count));
         }
         let advice = "restore the key from a backup; if it is lost, add the author to it and run the repair";
-        Some(Fault {
-            key,
-            found: format!("{count} voters without the author {author}"),
-            expected: "the author among those who voted up".to_owned(),
-            mend: Mend::Person(advice),
-        })
+        let found = format!("{count} voters without the author {author}");
+        Some(Fault::new(key, found, "the author among those who voted up", Mend::Person(advice)))
     });
     let (of_news, key) = (subject.of.clone(), keys::news_down(news.id));
     claims.of("down").add(read::sorted_count(&key), move |count| {
@@ -110,18 +90,9 @@ fn votes(subject: &Subject, claims: &mut Claims) {
             return counter_fault(&of_news.key, "down", down, whole(count));
         }
         let advice = "restore the key from a backup; if it is lost, set down of the story to 0";
-        Some(Fault {
-            key,
-            found: "nobody".to_owned(),
-            expected: words::counted(down.unsigned_abs(), "voter", "voters"),
-            mend: Mend::Person(advice),
-        })
+        let expected = words::counted(down.unsigned_abs(), "voter", "voters");
+        Some(Fault::new(key, "nobody", expected, Mend::Person(advice)))
     });
-}
-
-fn listed(subject: &Subject, claims: &mut Claims) {
-    let story = subject.member_id::<NewsId>().map(|id| (keys::news(id), News::from_hash));
-    is_entry(subject, claims, "stories that belong there", story);
 }
 
 fn by_votes(subject: &Subject, claims: &mut Claims) {
@@ -144,18 +115,10 @@ fn by_votes(subject: &Subject, claims: &mut Claims) {
         let scores: Vec<f64> = scores.into_iter().flatten().collect();
         // Counters that are wrong are mended by themselves.
         let is_right = scores == [points] || scores.len() == 1 && voters.map(whole) != counters;
-        (!is_right).then(|| Fault {
-            key: youngest,
-            found: format!("the scores {scores:?} in the lists by votes"),
-            expected: format!("one of {points}"),
-            mend: Mend::write(batch, "add it to the youngest list"),
-        })
+        let found = format!("the scores {scores:?} in the lists by votes");
+        let mend = Mend::write(batch, "add it to the youngest list");
+        (!is_right).then(|| Fault::new(youngest, found, format_args!("one of {points}"), mend))
     });
-}
-
-fn listed_by_votes(subject: &Subject, claims: &mut Claims) {
-    let id = subject.member().and_then(|(member, _)| by_votes::news_of(member));
-    is_entry(subject, claims, "stories that belong there", id.map(|id| (keys::news(id), News::from_hash)));
 }
 
 fn voted_once(subject: &Subject, claims: &mut Claims) {
@@ -171,9 +134,8 @@ fn voted_once(subject: &Subject, claims: &mut Claims) {
         if story.is_some() {
             batch.increment_field(keys::news(id), "down", -1);
         }
-        let (found, expected) =
-            (format!("the user {user}, who has also voted up"), "one vote of each user".to_owned());
-        Some(Fault { key, found, expected, mend: Mend::write(batch, "remove the vote down") })
+        let found = format!("the user {user}, who has also voted up");
+        Some(Fault::new(key, found, "one vote of each user", Mend::write(batch, "remove the vote down")))
     });
     claims.besides(Source::existence(keys::news(id)));
 }

@@ -11,7 +11,7 @@ use crate::accounts::visit::Visit;
 use crate::cache::MEBIBYTE;
 use crate::news::item::News;
 use crate::values::{MAX_SUBSCRIPTIONS, Moment, NewsId, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 crate::cache_kind! {
@@ -43,7 +43,7 @@ fn lists_of(user: UserId) -> [String; 2] {
 /// # Errors
 /// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::SessionEnded`] when the account
 /// has been deactivated meanwhile, or the store's.
-pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
+pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<()> {
     change(site, now, user, news, Subscription::Subscribed).await
 }
 
@@ -52,27 +52,19 @@ pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> R
 ///
 /// # Errors
 /// As [`subscribe`], but a thread of a story that is gone can be left.
-pub async fn unsubscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
+pub async fn unsubscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<()> {
     change(site, now, user, news, Subscription::Left).await
 }
 
-async fn change(
-    site: &Site,
-    now: Moment,
-    user: &User,
-    news: NewsId,
-    wanted: Subscription,
-) -> Result<(), Error> {
+async fn change(site: &Site, now: Moment, user: &User, news: NewsId, wanted: Subscription) -> Result<()> {
     let is_subscribed = wanted == Subscription::Subscribed;
     let [subscribed, left] = lists_of(user.id);
     let (joined, parted) = if is_subscribed { (&subscribed, &left) } else { (&left, &subscribed) };
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());
     site.act(&keys::user(user.id), || async {
-        let item = read::hash_fields(keys::news(news), News::FIELDS);
-        let reads = (item, read::score(&subscribers, &member), List::of(joined, news));
+        let reads = (News::by_id(news), read::score(&subscribers, &member), List::of(joined, news));
         let (item, known, list) = site.store.fetch(reads).await?;
-        let item = News::from_fields(item).filter(|item| item.state().is_known_to(user));
-        let item = item.ok_or(Refusal::NoSuchNews)?;
+        let item = item.filter(|item| item.state().is_known_to(user)).ok_or(Refusal::NoSuchNews)?;
         if is_subscribed {
             item.state().demand_open(user)?;
         }
@@ -121,7 +113,7 @@ impl List {
 }
 
 /// Adds to a batch that a deactivated account is subscribed to nothing. Rounds: 1.
-pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<()> {
     let lists = lists_of(user);
     let reads =
         lists.clone().map(|list| read::sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1));

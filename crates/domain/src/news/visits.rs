@@ -11,7 +11,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::marks::{PendingMark, PendingMarks, ThreadMark, WhichMarks};
 use crate::site::apply;
 use crate::values::{MAX_VISITED_THREADS, NewsId, Timestamp, UserId};
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Applied, Error, Result, Site, fields, keys};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Store, read};
@@ -83,17 +83,9 @@ impl ReaderMarks {
     }
 }
 
-/// Stores the marks of readers that are due. Rounds: 2 for each group of marks, which are counted separately.
-pub(crate) async fn store_due(site: &Site, now: Timestamp) {
-    store_marks(site, now, WhichMarks::Due).await;
-}
-
-/// Stores all marks, when the server stops.
-pub(crate) async fn store_all(site: &Site, now: Timestamp) {
-    store_marks(site, now, WhichMarks::All).await;
-}
-
-async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
+/// Stores marks of readers: those that are due, or all of them when the server stops. Rounds: 2 for each group of marks, which
+/// are counted separately.
+pub(crate) async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
     let store = site.store.counted_apart();
     loop {
         let mut readers = NewMarks::new();
@@ -124,7 +116,7 @@ struct StoredGroup {
 }
 
 /// Stores marks of some readers, and removes their oldest ones. Rounds: 2.
-async fn store_group(site: &Site, store: &Store, readers: &NewMarks) -> Result<(), Error> {
+async fn store_group(site: &Site, store: &Store, readers: &NewMarks) -> Result<()> {
     let StoredGroup { batch, marks } = prepare_group(store, readers).await?;
     if let Applied::No(_) = apply(store, batch).await? {
         // Somebody has left between the two rounds.
@@ -137,7 +129,7 @@ async fn store_group(site: &Site, store: &Store, readers: &NewMarks) -> Result<(
 }
 
 /// Reads what storing marks needs. Rounds: 1.
-async fn prepare_group(store: &Store, readers: &NewMarks) -> Result<StoredGroup, Error> {
+async fn prepare_group(store: &Store, readers: &NewMarks) -> Result<StoredGroup> {
     let read = |reader: &UserId| {
         let account = read::fields(keys::user(*reader), ["id", DEACTIVATED]);
         (read::hash(keys::user_visits(*reader)), account)
@@ -179,25 +171,20 @@ fn oldest(marks: &BTreeMap<NewsId, ThreadMark>) -> Vec<NewsId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
 
     #[tokio::test]
     async fn no_visits_are_written_for_an_account_that_is_deactivated_at_the_same_time() {
         let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let site = Site::on(store.clone());
         let (reader, news, now) = (UserId(7), NewsId(1), Timestamp(1_000_000));
-        let mut batch = Batch::new();
-        batch.set_field(keys::user(reader), "id", "7");
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.set_field(keys::user(reader), "id", "7"))).await.unwrap();
         site.of::<PendingMarks>().note_own(now, reader, news);
         let mut readers = NewMarks::new();
         for (reader, news, pending) in site.of::<PendingMarks>().take(now, WhichMarks::All) {
             readers.entry(reader).or_default().push((news, pending));
         }
         let group = prepare_group(&store, &readers).await.unwrap();
-        let mut batch = Batch::new();
-        batch.set_field(keys::user(reader), DEACTIVATED, "1000000");
+        let batch = Batch::of(|batch| batch.set_field(keys::user(reader), DEACTIVATED, "1000000"));
         store.commit(batch).await.unwrap();
         assert!(matches!(apply(&store, group.batch).await.unwrap(), Applied::No(_)));
         // The next attempt knows that the account is gone, and forgets the marks.

@@ -5,7 +5,7 @@ use super::item::{Direction, vote_of};
 use crate::accounts::visit::Visit;
 use crate::cache::{Lookup, MEBIBYTE, PendingValue, Shared, View};
 use crate::values::{MAX_CACHED_VOTERS, NewsId, UserId};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, Tracked, read};
 
@@ -42,9 +42,7 @@ impl Voters {
             Self::Many => 0,
         }
     }
-}
 
-impl Voters {
     /// The votes on an item.
     fn on(id: NewsId) -> impl Fetch<Value = Tracked<Self>> {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
@@ -106,7 +104,7 @@ impl OwnVotesRead {
 
     /// The votes, in the order asked. Rounds: at most 1, if an item turns out to have very
     /// many votes, or another request failed to read them.
-    pub(crate) async fn finish(self, visit: &mut Visit) -> Result<Vec<Option<Direction>>, Error> {
+    pub(crate) async fn finish(self, visit: &mut Visit) -> Result<Vec<Option<Direction>>> {
         let Some(viewer) = visit.viewer_id() else {
             return Ok(vec![None; self.0.len()]);
         };

@@ -9,7 +9,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::items::{self, Item};
 use crate::news::item::News;
 use crate::values::{CHOSEN_ITEMS, HackerNewsRules, ItemNumber, LISTED_ITEMS, LOOKED_AT_ITEMS, NewsId};
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use std::cmp::Reverse;
 use strum::EnumString;
 use tidings_keyspace::{Fetch, Order, Tracked, read};
@@ -43,31 +43,13 @@ impl ItemList {
         }
     }
 
-    /// How many stories of that list are looked at.
-    const fn looked_at(self) -> u64 {
+    /// The kind of its stories; `None` for all.
+    const fn kind(self) -> Option<StoryKind> {
         match self {
-            Self::Top | Self::New | Self::Best => LISTED_ITEMS,
-            Self::Ask | Self::Show | Self::Jobs => LOOKED_AT_ITEMS,
-        }
-    }
-
-    /// The most stories that it has.
-    const fn most(self) -> usize {
-        match self {
-            // All that were looked at.
-            Self::Top | Self::New | Self::Best => usize::MAX,
-            Self::Ask | Self::Show | Self::Jobs => CHOSEN_ITEMS,
-        }
-    }
-
-    /// Whether it has a story that visitors see in lists.
-    fn has(self, rules: &HackerNewsRules, news: &News) -> bool {
-        let kind = StoryKind::of(rules, news);
-        match self {
-            Self::Top | Self::New | Self::Best => true,
-            Self::Ask => kind == Some(StoryKind::Ask),
-            Self::Show => kind == Some(StoryKind::Show),
-            Self::Jobs => kind == Some(StoryKind::Job),
+            Self::Top | Self::New | Self::Best => None,
+            Self::Ask => Some(StoryKind::Ask),
+            Self::Show => Some(StoryKind::Show),
+            Self::Jobs => Some(StoryKind::Job),
         }
     }
 }
@@ -110,7 +92,7 @@ crate::cache_kind! {
 /// The numbers of the stories of a list that visitors see in lists, in its order: at most [`LISTED_ITEMS`];
 /// of those that are chosen by their titles or topics, at most [`CHOSEN_ITEMS`] of the first
 /// [`LOOKED_AT_ITEMS`]. Rounds: 2; none if it is in memory.
-pub async fn list(visit: &mut Visit, list: ItemList) -> Result<Shared<Vec<ItemNumber>>, Error> {
+pub async fn list(visit: &mut Visit, list: ItemList) -> Result<Shared<Vec<ItemNumber>>> {
     let site = visit.site_too();
     let key = (list, visit.now().0 / RANKS_LAST_SECONDS);
     let flight = match visit.look_up(site.caches.of::<ItemLists>(), &key).await? {
@@ -121,27 +103,27 @@ pub async fn list(visit: &mut Visit, list: ItemList) -> Result<Shared<Vec<ItemNu
     Ok(flight.finish(visit.view(), Tracked::recorded(numbers?, &reads), None))
 }
 
-async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>, Error> {
+async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>> {
     let site = visit.site_too();
     let rules = &site.rules.hacker_news;
     if list == ItemList::Jobs && rules.jobs_topic.0.is_none() {
         return Ok(Vec::new());
     }
-    let source = list.source();
-    let places = visit.fetch(read::sorted_range(source, Order::Descending, 0, list.looked_at())).await?;
+    let (source, kind) = (list.source(), list.kind());
+    // All that were looked at, or the first of a kind.
+    let (looked_at, most) =
+        if kind.is_some() { (LOOKED_AT_ITEMS, CHOSEN_ITEMS) } else { (LISTED_ITEMS, usize::MAX) };
+    let places = visit.fetch(read::sorted_range(source, Order::Descending, 0, looked_at)).await?;
     let ids: Vec<NewsId> = fields::members(places, source, |(member, _)| match list {
         ItemList::Best => keys::news_of_article(&member),
         _ => member.parse().ok(),
     });
-    let stories = ids.iter().map(|id| {
-        let fields = read::hash_fields(keys::news(*id), News::LISTED_FIELDS);
-        fields.or_absent().map(News::from_listed_fields)
-    });
-    let stories = stories.collect::<Vec<_>>();
+    let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
     let numbers = items::numbers_of(ids.into_iter().map(Item::Story).collect()).apart();
     let (stories, numbers) = visit.fetch_if_needed((stories, numbers)).await?;
     let nobody = Perspective::default();
-    let is_listed = |news: &News| nobody.sees(news, ShownIn::List) && list.has(rules, news);
+    let is_of_kind = |news: &News| kind.is_none_or(|kind| StoryKind::of(rules, news) == Some(kind));
+    let is_listed = |news: &News| nobody.sees(news, ShownIn::List) && is_of_kind(news);
     let mut stories: Vec<News> = stories.into_iter().flatten().filter(is_listed).collect();
     if source == keys::NEWS_TOP {
         let (now, ranking) = (visit.now(), &site.rules.ranking);
@@ -151,5 +133,5 @@ async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>,
         });
     }
     let numbers = stories.iter().filter_map(|news| numbers.get(&Item::Story(news.id)).copied());
-    Ok(numbers.take(list.most()).collect())
+    Ok(numbers.take(most).collect())
 }

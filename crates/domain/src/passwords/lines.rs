@@ -5,11 +5,12 @@
 //! flood from one address fills its own line, and the rest of the flood is refused at once. An
 //! IPv6 address waits in two lines, that of its /64 and that of its /48 ([`ClientNetworks`]).
 
-use crate::passwords::PasswordError;
+use crate::passwords::{PasswordError, Result};
 use crate::values::{ClientNetworks, CountedNetwork, MAX_WAITING_OF_ONE_SOURCE, UserId};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The source of a request for hashing.
@@ -19,6 +20,8 @@ pub(crate) enum HashingSource {
     Address(IpAddr),
     /// A user.
     Account(UserId),
+    /// The operator of the site, on the command line.
+    Operator,
 }
 
 /// The owner of a line.
@@ -53,15 +56,9 @@ struct TurnQueue {
 /// The turn of a source. The next of the same source has its turn when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    source: HashingSource,
+    /// The source that has it.
+    pub(super) source: HashingSource,
     _lines: Vec<(OwnedSemaphorePermit, Membership)>,
-}
-
-impl Turn {
-    /// The source that has this turn.
-    pub(super) const fn source(&self) -> HashingSource {
-        self.source
-    }
 }
 
 impl Lines {
@@ -69,12 +66,13 @@ impl Lines {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`] at once, when [`MAX_WAITING_OF_ONE_SOURCE`] wait already.
-    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>> {
         let owners = match source {
             HashingSource::Account(user) => vec![QueueOwner::Account(user)],
             HashingSource::Address(address) => {
                 ClientNetworks::of(address).iter().map(QueueOwner::Network).collect()
             }
+            HashingSource::Operator => Vec::new(),
         };
         // A place in all lines or in none.
         let joined: Option<Vec<_>> = owners.into_iter().map(|owner| self.join(owner)).collect();
@@ -87,7 +85,7 @@ impl Lines {
 
     fn join(&self, owner: QueueOwner) -> Option<(Membership, Arc<Semaphore>)> {
         let factor = owner.factor();
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.0.lock();
         let line = lines
             .entry(owner)
             .or_insert_with(|| TurnQueue { turns: Arc::new(Semaphore::new(factor)), members: 0 });
@@ -108,7 +106,7 @@ struct Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        let mut lines = self.lines.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.0.lock();
         if let Some(line) = lines.get_mut(&self.owner) {
             line.members -= 1;
             if line.members == 0 {
@@ -135,8 +133,9 @@ mod tests {
                     QueueOwner::Network(ClientNetworks::of(address).narrowest())
                 }
                 HashingSource::Account(user) => QueueOwner::Account(user),
+                HashingSource::Operator => return 0,
             };
-            self.0.lock().unwrap().get(&owner).map_or(0, |line| line.members)
+            self.0.lock().get(&owner).map_or(0, |line| line.members)
         }
     }
 
@@ -162,7 +161,7 @@ mod tests {
         // Each has its turn once the one before has left, in whatever order they are polled.
         let turns = join_all(waiting.into_iter().map(|next| next.map(|turn| drop(turn.unwrap())))).await;
         assert_eq!(turns.len(), MAX_WAITING_OF_ONE_SOURCE);
-        assert!(lines.0.lock().unwrap().is_empty());
+        assert!(lines.0.lock().is_empty());
     }
 
     #[tokio::test]
@@ -192,7 +191,7 @@ mod tests {
         let other = HashingSource::Address("2001:db8:2::1".parse().unwrap());
         assert!(lines.turn(other).now_or_never().expect("a turn at once").is_ok());
         drop((turns, waiting));
-        assert!(lines.0.lock().unwrap().is_empty());
+        assert!(lines.0.lock().is_empty());
     }
 
     #[tokio::test]
@@ -205,6 +204,6 @@ mod tests {
         drop(next);
         assert_eq!(lines.members(HERE), 1);
         drop(turn);
-        assert!(lines.0.lock().unwrap().is_empty());
+        assert!(lines.0.lock().is_empty());
     }
 }

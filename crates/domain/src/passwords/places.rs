@@ -5,10 +5,11 @@
 //! it has at most a sixteenth: it gets no more, and those of its requests that came last and still
 //! wait lose theirs. Some places are kept for addresses whose last login was right.
 
-use crate::passwords::{HashingSource, PasswordError};
+use crate::passwords::{HashingSource, PasswordError, Result};
 use crate::values::{KEPT_SHARE_OF_PASSWORDS, NETWORK_SHARE_OF_PASSWORDS, Network, UserId};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// The holder of a place.
@@ -28,13 +29,11 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// The operator of the site, on the command line.
-    pub(super) const OPERATOR: Self = Self { holder: PlaceOwner::Operator, is_known: true };
-
     pub(super) const fn new(source: HashingSource, is_known: bool) -> Self {
         let holder = match source {
             HashingSource::Address(address) => PlaceOwner::Network(Network::of(address)),
             HashingSource::Account(user) => PlaceOwner::Account(user),
+            HashingSource::Operator => PlaceOwner::Operator,
         };
         Self { holder, is_known }
     }
@@ -44,20 +43,16 @@ impl Asker {
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     most: usize,
-    taken: Arc<Mutex<TakenPlace>>,
+    taken: Arc<Mutex<TakenPlaces>>,
 }
 
+/// The places of each holder, the oldest first.
 #[derive(Debug, Default)]
-struct TakenPlace {
-    count: usize,
-    next_number: u64,
-    /// The places of each holder, the oldest first.
-    by_holder: HashMap<PlaceOwner, Vec<Held>>,
-}
+struct TakenPlaces(HashMap<PlaceOwner, Vec<Held>>);
 
+/// A place that is taken. Its `lost` tells it from others.
 #[derive(Debug)]
 struct Held {
-    number: u64,
     is_running: bool,
     lost: Arc<Notify>,
 }
@@ -72,47 +67,40 @@ impl Places {
     /// # Errors
     /// [`PasswordError::Crowded`] if the network has its share already and others wait;
     /// [`PasswordError::Busy`] if there is none left.
-    pub(super) fn take(&self, applicant: Asker) -> Result<Place, PasswordError> {
+    pub(super) fn take(&self, applicant: Asker) -> Result<Place> {
         let Asker { holder, is_known } = applicant;
         let share = (self.most / NETWORK_SHARE_OF_PASSWORDS).max(1);
         let kept = if is_known { 0 } else { self.most / KEPT_SHARE_OF_PASSWORDS };
-        let mut taken = self.lock();
-        let own = taken.by_holder.get(&holder).map_or(0, Vec::len);
-        let others_wait = taken.by_holder.keys().any(|other| *other != holder);
+        let mut taken = self.taken.lock();
+        let own = taken.0.get(&holder).map_or(0, Vec::len);
+        let others_wait = taken.0.keys().any(|other| *other != holder);
         if others_wait && own >= share && holder != PlaceOwner::Operator {
             return Err(PasswordError::Crowded);
         }
         taken.cut_others(holder, share);
-        if taken.count + kept >= self.most {
+        if taken.count() + kept >= self.most {
             return Err(PasswordError::Busy);
         }
-        let number = taken.next_number;
         let lost = Arc::new(Notify::new());
-        taken.next_number += 1;
-        taken.count += 1;
-        taken.by_holder.entry(holder).or_default().push(Held {
-            number,
-            is_running: false,
-            lost: lost.clone(),
-        });
-        Ok(Place { places: self.clone(), holder, number, lost })
+        taken.0.entry(holder).or_default().push(Held { is_running: false, lost: lost.clone() });
+        Ok(Place { places: self.clone(), holder, lost })
     }
 
     /// The places that nobody has.
     #[cfg(test)]
     pub(super) fn free(&self) -> usize {
-        self.most - self.lock().count
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TakenPlace> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.most - self.taken.lock().count()
     }
 }
 
-impl TakenPlace {
+impl TakenPlaces {
+    fn count(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
     /// Takes from every other holder but the operator the places above its share. Running work goes on.
     fn cut_others(&mut self, holder: PlaceOwner, share: usize) {
-        for (other, places) in &mut self.by_holder {
+        for (other, places) in &mut self.0 {
             if *other == holder || *other == PlaceOwner::Operator {
                 continue;
             }
@@ -120,18 +108,7 @@ impl TakenPlace {
                 && let Some(newest) = places.iter().rposition(|held| !held.is_running)
             {
                 places.remove(newest).lost.notify_one();
-                self.count -= 1;
             }
-        }
-    }
-
-    fn remove(&mut self, holder: PlaceOwner, number: u64) {
-        let Some(places) = self.by_holder.get_mut(&holder) else { return };
-        let before = places.len();
-        places.retain(|held| held.number != number);
-        self.count -= before - places.len();
-        if places.is_empty() {
-            self.by_holder.remove(&holder);
         }
     }
 }
@@ -141,7 +118,6 @@ impl TakenPlace {
 pub(super) struct Place {
     places: Places,
     holder: PlaceOwner,
-    number: u64,
     lost: Arc<Notify>,
 }
 
@@ -150,7 +126,7 @@ impl Place {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`] when the place is lost meanwhile.
-    pub(super) async fn wait_for<T>(&self, waiting: impl Future<Output = T>) -> Result<T, PasswordError> {
+    pub(super) async fn wait_for<T>(&self, waiting: impl Future<Output = T>) -> Result<T> {
         tokio::select! {
             biased;
             () = self.lost.notified() => Err(PasswordError::Crowded),
@@ -159,16 +135,22 @@ impl Place {
     }
 
     fn begin(&self) -> bool {
-        let mut taken = self.places.lock();
-        let places = taken.by_holder.get_mut(&self.holder);
-        let held = places.and_then(|places| places.iter_mut().find(|held| held.number == self.number));
+        let mut taken = self.places.taken.lock();
+        let mut places = taken.0.get_mut(&self.holder).into_iter().flatten();
+        let held = places.find(|held| Arc::ptr_eq(&held.lost, &self.lost));
         held.map(|held| held.is_running = true).is_some()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().remove(self.holder, self.number);
+        let TakenPlaces(taken) = &mut *self.places.taken.lock();
+        if let Some(places) = taken.get_mut(&self.holder) {
+            places.retain(|held| !Arc::ptr_eq(&held.lost, &self.lost));
+            if places.is_empty() {
+                taken.remove(&self.holder);
+            }
+        }
     }
 }
 
@@ -182,7 +164,7 @@ mod tests {
         Asker::new(HashingSource::Address(address.parse().unwrap()), is_known)
     }
 
-    fn from(places: &Places, network: u8, last: u8) -> Result<Place, PasswordError> {
+    fn from(places: &Places, network: u8, last: u8) -> Result<Place> {
         places.take(applicant(&format!("203.0.{network}.{last}"), false))
     }
 
@@ -202,7 +184,7 @@ mod tests {
         assert!(from(&places, 1, 99).is_ok(), "nobody else waits");
         drop(alone);
         assert_eq!(places.free(), 64);
-        assert!(places.lock().by_holder.is_empty());
+        assert!(places.taken.lock().0.is_empty());
     }
 
     #[test]

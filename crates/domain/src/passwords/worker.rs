@@ -2,10 +2,10 @@
 
 use super::lines::{HashingSource, Lines, Turn};
 use super::places::{Asker, Places};
-use super::{PasswordError, StoredPassword, Verification, failed};
+use super::{Result, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
 use crate::values::rates::subscriber;
-use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
+use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use tokio::sync::{AcquireError, Semaphore};
 pub struct PasswordWorker {
     running: Arc<Semaphore>,
     most_running: usize,
-    logins: Places,
-    suspect_logins: SlowLane,
-    new_passwords: SlowLane,
+    logins: HashingLane,
+    suspect_logins: HashingLane,
+    new_passwords: HashingLane,
     lines: Lines,
     right: RightAddresses,
 }
@@ -44,17 +44,21 @@ impl RightAddresses {
     }
 
     fn applicant(&self, source: HashingSource) -> Asker {
-        let is_known =
-            matches!(source, HashingSource::Address(address) if self.0.get(&subscriber(address)).is_some());
+        let is_known = match source {
+            HashingSource::Address(address) => self.0.get(&subscriber(address)).is_some(),
+            HashingSource::Account(_) => false,
+            HashingSource::Operator => true,
+        };
         Asker::new(source, is_known)
     }
 }
 
-/// The places for work that must not keep other logins waiting.
+/// The places for one kind of work.
 #[derive(Clone, Debug)]
-struct SlowLane {
+struct HashingLane {
     admitted: Places,
-    running: Arc<Semaphore>,
+    /// What work takes before it runs that must not keep other logins waiting: there is one less than the worker runs.
+    slow: Option<Arc<Semaphore>>,
 }
 
 /// A password to compare with the stored one.
@@ -80,17 +84,17 @@ impl PasswordWorker {
     /// A worker that runs at most `running` at once, while `waiting` logins queue, as many
     /// suspect ones, and a quarter as many new passwords.
     pub fn new(running: usize, waiting: usize) -> Self {
-        let places = |waiting: usize| Places::new(running.saturating_add(waiting));
-        let slow_lane = |waiting: usize| SlowLane {
-            admitted: places(waiting),
-            running: Arc::new(Semaphore::new(running.saturating_sub(1).max(1))),
+        let lane = |waiting: usize, slow: Option<Semaphore>| HashingLane {
+            admitted: Places::new(running.saturating_add(waiting)),
+            slow: slow.map(Arc::new),
         };
+        let slow = || Some(Semaphore::new(running.saturating_sub(1).max(1)));
         Self {
             running: Arc::new(Semaphore::new(running)),
             most_running: running,
-            logins: places(waiting),
-            suspect_logins: slow_lane(waiting),
-            new_passwords: slow_lane(waiting / NEW_PASSWORDS_SHARE),
+            logins: lane(waiting, None),
+            suspect_logins: lane(waiting, slow()),
+            new_passwords: lane(waiting / NEW_PASSWORDS_SHARE, slow()),
             lines: Lines::default(),
             right: RightAddresses(Arc::new(Cache::new(MAX_RIGHT_ADDRESSES))),
         }
@@ -104,52 +108,38 @@ impl PasswordWorker {
     /// Waits until it is the turn of this address or account: each has one job at a time.
     ///
     /// # Errors
-    /// [`PasswordError::Crowded`] at once, when too many of it wait already.
-    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
+    /// [`PasswordError::Crowded`](super::PasswordError::Crowded) at once, when too many of it wait already.
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>> {
         self.lines.turn(source).await
     }
 
     /// [`hash_password`] for a new password, off the async threads, in the turn of its source.
     ///
     /// # Errors
-    /// [`PasswordError::Crowded`] or [`PasswordError::Busy`] when the queue of the source, or
-    /// that of new passwords, is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_for(
-        &self,
-        source: HashingSource,
-        password: String,
-    ) -> Result<String, PasswordError> {
+    /// [`PasswordError::Crowded`](super::PasswordError::Crowded) or [`PasswordError::Busy`](super::PasswordError::Busy) when
+    /// the queue of the source, or that of new passwords, is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_for(&self, source: HashingSource, password: &NewPassword) -> Result<String> {
         let turn = self.turn(source).await?;
+        let password = password.clear_text().to_owned();
         let applicant = self.right.applicant(source);
-        self.new_password(applicant, turn, move || hash_password(&password)).await?
+        self.run(&self.new_passwords, applicant, turn, move || hash_password(&password)).await?
     }
 
-    /// [`hash_password`] for a new password, off the async threads, for the operator.
+    /// [`wrap_digest`] for the operator, off the async threads.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
-    pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
-        self.new_password(Asker::OPERATOR, (), move || hash_password(&password)).await?
-    }
-
-    /// [`wrap_digest`], off the async threads.
-    ///
-    /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
-    pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
-        self.new_password(Asker::OPERATOR, (), move || wrap_digest(&digest)).await?
+    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`wrap_digest`].
+    pub(crate) async fn wrap(&self, digest: String) -> Result<String> {
+        let applicant = self.right.applicant(HashingSource::Operator);
+        self.run(&self.new_passwords, applicant, (), move || wrap_digest(&digest)).await?
     }
 
     /// [`verify_password`], off the async threads; for a user that does not exist, the same
     /// work without a result.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full.
-    pub(crate) async fn verify(
-        &self,
-        turn: Arc<Turn>,
-        comparison: Comparison,
-    ) -> Result<Verification, PasswordError> {
+    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full.
+    pub(crate) async fn verify(&self, turn: Arc<Turn>, comparison: Comparison) -> Result<Verification> {
         let Comparison { stored, legacy_salt, password, is_suspect } = comparison;
         let work = move || match &stored {
             Some(stored) => verify_password(stored, &legacy_salt, &password),
@@ -158,13 +148,10 @@ impl PasswordWorker {
                 Verification::Wrong
             }
         };
-        let source = turn.source();
+        let source = turn.source;
         let applicant = self.right.applicant(source);
-        let verification = if is_suspect {
-            self.in_slow_lane(&self.suspect_logins, applicant, turn, work).await?
-        } else {
-            self.login(applicant, turn, work).await?
-        };
+        let lane = if is_suspect { &self.suspect_logins } else { &self.logins };
+        let verification = self.run(lane, applicant, turn, work).await?;
         self.right.note(source, verification);
         Ok(verification)
     }
@@ -172,73 +159,43 @@ impl PasswordWorker {
     /// [`hash_password`] in place of an older hash that was just verified: part of a login.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_again(
-        &self,
-        turn: Arc<Turn>,
-        password: String,
-    ) -> Result<String, PasswordError> {
-        let applicant = self.right.applicant(turn.source());
-        self.login(applicant, turn, move || hash_password(&password)).await?
+    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_again(&self, turn: Arc<Turn>, password: String) -> Result<String> {
+        let applicant = self.right.applicant(turn.source);
+        self.run(&self.logins, applicant, turn, move || hash_password(&password)).await?
     }
 
-    /// Work of a login. `held` is dropped when it is done.
-    async fn login<T: Send + 'static>(
+    /// Runs work in its lane, off the async threads. It holds its places, because it continues when the caller is cancelled
+    /// and must be counted until it is done. Then `held` is dropped, too.
+    async fn run<T: Send + 'static>(
         &self,
+        lane: &HashingLane,
         applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
-        let place = self.logins.take(applicant)?;
-        let running = place.wait_for(self.running.clone().acquire_owned()).await?.map_err(failed)?;
-        run((held, place, running), work).await
-    }
-
-    /// Work on a new password.
-    async fn new_password<T: Send + 'static>(
-        &self,
-        applicant: Asker,
-        held: impl Send + 'static,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
-        self.in_slow_lane(&self.new_passwords, applicant, held, work).await
-    }
-
-    /// Work of a slow lane: one less at once than the worker runs.
-    async fn in_slow_lane<T: Send + 'static>(
-        &self,
-        lane: &SlowLane,
-        applicant: Asker,
-        held: impl Send + 'static,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
+    ) -> Result<T> {
         let place = lane.admitted.take(applicant)?;
         let running = place.wait_for(async {
-            let turn = lane.running.clone().acquire_owned().await?;
+            let turn = match &lane.slow {
+                Some(slow) => Some(slow.clone().acquire_owned().await?),
+                None => None,
+            };
             Ok((turn, self.running.clone().acquire_owned().await?))
         });
         let running = running.await?.map_err(|error: AcquireError| failed(error))?;
-        run((held, place, running), work).await
+        let task = tokio::task::spawn_blocking(move || {
+            let outcome = work();
+            drop((held, place, running));
+            outcome
+        });
+        task.await.map_err(failed)
     }
-}
-
-/// Runs work off the async threads. It holds its places, because it continues when the caller is
-/// cancelled and must be counted until it is done.
-async fn run<T: Send + 'static>(
-    held: impl Send + 'static,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, PasswordError> {
-    let task = tokio::task::spawn_blocking(move || {
-        let outcome = work();
-        drop(held);
-        outcome
-    });
-    task.await.map_err(failed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passwords::PasswordError;
     use crate::values::MAX_WAITING_OF_ONE_SOURCE;
     use futures_util::FutureExt;
     use std::net::Ipv4Addr;
@@ -250,6 +207,12 @@ mod tests {
 
     fn address(last: u8) -> HashingSource {
         HashingSource::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, last)))
+    }
+
+    impl PasswordWorker {
+        async fn login<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+            self.run(&self.logins, STRANGER, (), work).await
+        }
     }
 
     fn comparison(stored: Option<StoredPassword>, password: &str) -> Comparison {
@@ -275,7 +238,7 @@ mod tests {
         let turn = worker.turn(address(7)).await.unwrap();
         let mut login = worker.verify(turn, comparison(None, "right")).boxed();
         assert!(login.as_mut().now_or_never().is_none());
-        assert_eq!(worker.logins.free(), 5 - 2);
+        assert_eq!(worker.logins.admitted.free(), 5 - 2);
         busy.finish().await;
         let first = suspects.swap_remove(0);
         first.await.unwrap();
@@ -285,7 +248,7 @@ mod tests {
 
     /// Login work that runs until it is released.
     struct Blocker {
-        task: JoinHandle<Result<(), PasswordError>>,
+        task: JoinHandle<Result<()>>,
         release: mpsc::Sender<()>,
     }
 
@@ -299,7 +262,7 @@ mod tests {
                     started.send(()).unwrap();
                     released.recv().unwrap();
                 };
-                worker.login(STRANGER, (), work).await
+                worker.login(work).await
             });
             is_started.await.unwrap();
             Self { task, release }
@@ -315,7 +278,8 @@ mod tests {
     async fn the_worker_hashes_verifies_and_spends() {
         let worker = PasswordWorker::default();
         let turn = || worker.turn(address(1));
-        let hash = worker.hash_for(address(1), "correct horse".to_owned()).await.unwrap();
+        let password = NewPassword::parse("correct horse").unwrap();
+        let hash = worker.hash_for(address(1), &password).await.unwrap();
         let stored = Some(StoredPassword { hash, salt: None, trimmed: false });
         for (stored, password, expected) in [
             (stored.clone(), "correct horse", Verification::Right),
@@ -334,12 +298,12 @@ mod tests {
     async fn the_worker_rejects_logins_when_its_queue_is_full() {
         let worker = PasswordWorker::new(1, 1);
         let first = Blocker::start(&worker).await;
-        let mut second = worker.login(STRANGER, (), || 2).boxed();
+        let mut second = worker.login(|| 2).boxed();
         assert!(second.as_mut().now_or_never().is_none());
-        assert!(matches!(worker.login(STRANGER, (), || 3).await, Err(PasswordError::Busy)));
+        assert!(matches!(worker.login(|| 3).await, Err(PasswordError::Busy)));
         first.finish().await;
         assert_eq!(second.await.unwrap(), 2);
-        assert_eq!(worker.login(STRANGER, (), || 4).await.unwrap(), 4);
+        assert_eq!(worker.login(|| 4).await.unwrap(), 4);
     }
 
     #[tokio::test]
@@ -349,16 +313,17 @@ mod tests {
         let mut new = Vec::new();
         // Two that could run, and a quarter of eight.
         for number in 0..4 {
-            let mut waiting = worker.new_password(STRANGER, (), move || number).boxed();
+            let mut waiting = worker.run(&worker.new_passwords, STRANGER, (), move || number).boxed();
             assert!(waiting.as_mut().now_or_never().is_none());
             new.push(waiting);
         }
-        assert!(matches!(worker.new_password(STRANGER, (), || 9).await, Err(PasswordError::Busy)));
-        assert_eq!(worker.logins.free(), 8);
+        let refused = worker.run(&worker.new_passwords, STRANGER, (), || 9).await;
+        assert!(matches!(refused, Err(PasswordError::Busy)));
+        assert_eq!(worker.logins.admitted.free(), 8);
         // Only one of them queues for the processors, so a login is second at most.
-        let mut login = worker.login(STRANGER, (), || 5).boxed();
+        let mut login = worker.login(|| 5).boxed();
         assert!(login.as_mut().now_or_never().is_none());
-        assert_eq!(worker.new_passwords.running.available_permits(), 0);
+        assert_eq!(worker.new_passwords.slow.as_ref().unwrap().available_permits(), 0);
         one.finish().await;
         two.finish().await;
         assert_eq!(login.await.unwrap(), 5);
@@ -390,11 +355,11 @@ mod tests {
             (MAX_WAITING_OF_ONE_SOURCE + 1, 599 - MAX_WAITING_OF_ONE_SOURCE)
         );
         // Of all of them one is in the queue, beside the work that runs.
-        assert_eq!(worker.logins.free(), 5 - 2);
+        assert_eq!(worker.logins.admitted.free(), 5 - 2);
         let turn = worker.turn(address(2)).now_or_never().expect("a turn at once").unwrap();
         let mut login = worker.verify(turn, comparison(None, "guess")).boxed();
         assert!(login.as_mut().now_or_never().is_none());
-        assert_eq!(worker.logins.free(), 5 - 3);
+        assert_eq!(worker.logins.admitted.free(), 5 - 3);
         busy.finish().await;
         drop(waiting);
         assert_eq!(login.await.unwrap(), Verification::Wrong);
@@ -406,11 +371,11 @@ mod tests {
         let Blocker { task, release } = Blocker::start(&worker).await;
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
-        assert!(matches!(worker.login(STRANGER, (), || 1).await, Err(PasswordError::Busy)));
+        assert!(matches!(worker.login(|| 1).await, Err(PasswordError::Busy)));
         release.send(()).unwrap();
-        while worker.logins.free() == 0 {
+        while worker.logins.admitted.free() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(worker.login(STRANGER, (), || 2).await.unwrap(), 2);
+        assert_eq!(worker.login(|| 2).await.unwrap(), 2);
     }
 }

@@ -1,14 +1,7 @@
-//! The decision about one token bucket, by `governor`. It is a function of numbers: where
+//! The decision about one token bucket (GCRA, the generic cell rate algorithm). It is a function of numbers: where
 //! the state of the bucket is kept is not its business.
 
 use crate::values::{Moment, Rate};
-use governor::clock::Clock;
-use governor::middleware::NoOpMiddleware;
-use governor::nanos::Nanos;
-use governor::state::{NotKeyed, StateStore};
-use governor::{Quota, RateLimiter};
-use std::cell::Cell;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// The state of a bucket: when it is full again, in Unix nanoseconds. It has as many tokens
@@ -41,57 +34,24 @@ pub(crate) fn charge(rate: Rate, full_at: FullAt, now: Moment, tokens: u32) -> F
     let now = Duration::from_millis(now.0);
     let before = Duration::from_nanos(full_at).clamp(now, now + 2 * rate.period());
     let after = (before + refill.saturating_mul(tokens)).min(now + 2 * rate.period());
-    u64::try_from(after.as_nanos()).unwrap_or(full_at)
+    nanoseconds(after, full_at)
 }
 
 /// `longest` is the time after which every bucket is full.
 fn take_within(rate: Rate, full_at: FullAt, now: Moment, longest: Duration) -> Result<FullAt, Duration> {
-    let quota = rate.period().checked_div(rate.count()).and_then(Quota::with_period);
-    let (Some(quota), Some(burst)) = (quota, NonZeroU32::new(rate.count())) else {
-        return Ok(full_at);
-    };
-    let now = Duration::from_millis(now.0);
-    let is_possible = Duration::from_nanos(full_at) <= now + longest + CLOCK_DIFFERENCE;
-    let before = (full_at > 0 && is_possible).then(|| Nanos::from(full_at));
-    let state = BucketState { before, after: Cell::new(Nanos::from(full_at)) };
-    // The limiter counts from the time at which it is made.
-    let clock = SetClock(Cell::new(Nanos::from(0)));
-    let limiter = RateLimiter::<_, _, _, NoOpMiddleware<Nanos>>::new(quota.allow_burst(burst), state, clock);
-    let now = Nanos::from(now);
-    limiter.clock().0.set(now);
-    limiter.check().map_err(|until| until.wait_time_from(now))?;
-    Ok(limiter.into_state_store().after.get().into())
+    let refill = rate.period().checked_div(rate.count()).filter(|refill| !refill.is_zero());
+    let Some(refill) = refill else { return Ok(full_at) };
+    let (now, stored) = (Duration::from_millis(now.0), Duration::from_nanos(full_at));
+    let is_possible = stored <= now + longest + CLOCK_DIFFERENCE;
+    let before = if is_possible { stored.max(now) } else { now };
+    // A token is there once all but one of a burst would flow in until the bucket is full.
+    let wait = before.saturating_sub(refill * (rate.count() - 1)).saturating_sub(now);
+    if wait.is_zero() { Ok(nanoseconds(before + refill, full_at)) } else { Err(wait) }
 }
 
-/// The state of the one bucket of a limiter.
-struct BucketState {
-    before: Option<Nanos>,
-    after: Cell<Nanos>,
-}
-
-impl StateStore for BucketState {
-    type Key = NotKeyed;
-
-    fn measure_and_replace<T, F, E>(&self, _: &NotKeyed, decide: F) -> Result<T, E>
-    where
-        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
-    {
-        let (answer, after) = decide(self.before)?;
-        self.after.set(after);
-        Ok(answer)
-    }
-}
-
-/// A clock that shows what it is set to.
-#[derive(Clone)]
-struct SetClock(Cell<Nanos>);
-
-impl Clock for SetClock {
-    type Instant = Nanos;
-
-    fn now(&self) -> Nanos {
-        self.0.get()
-    }
+/// A time in Unix nanoseconds; another one beyond what a state can say.
+fn nanoseconds(time: Duration, otherwise: FullAt) -> FullAt {
+    u64::try_from(time.as_nanos()).unwrap_or(otherwise)
 }
 
 #[cfg(test)]

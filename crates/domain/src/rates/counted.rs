@@ -10,7 +10,7 @@ use crate::values::{
     MAX_FAILED_LOGINS_OF_PAIR, MAX_WRONG_CODES, MESSAGES_A_DAY, NETWORK_SIGNUPS_SECONDS, Network,
     OWNER_TOLD_SECONDS, Rules, SIGNUP_BURST_SECONDS, TypedName, UserId, WRONG_CODES_SECONDS,
 };
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, read};
@@ -123,17 +123,15 @@ impl Limited {
         self.limit(rules).counted()
     }
 
-    /// Counts one more, unless the limit is reached; returns whether it is not. Rounds: 2.
-    pub(crate) async fn count(&self, site: &Site) -> Result<bool, Error> {
+    /// Counts one more. If the limit is reached, it is refused; the refusal gets the seconds until then. Rounds: 2.
+    pub(crate) async fn count(&self, site: &Site, refusal: impl Fn(u64) -> Refusal) -> Result<()> {
         let limit = self.limit(&site.rules);
         site.act(&limit.key, || async {
             let counted = site.store.fetch(limit.clone().counted()).await?;
-            if counted.is_reached() {
-                return Ok(Decision::Done(false));
-            }
+            counted.demand(&refusal)?;
             let mut batch = Batch::new();
             counted.add(&mut batch);
-            Ok(Decision::commit(batch, true))
+            Ok(Decision::commit(batch, ()))
         })
         .await
     }
@@ -258,10 +256,7 @@ impl Counted {
 
     /// Adds the check that the count is the same.
     pub(crate) fn guard(&self, batch: &mut Batch) {
-        match &self.stored {
-            Some(stored) => batch.string_equals(&self.limit.key, stored),
-            None => batch.key_absent(&self.limit.key),
-        };
+        batch.string_unchanged(&self.limit.key, self.stored.as_ref());
     }
 
     /// Adds to a batch that nothing is counted any more.

@@ -3,10 +3,11 @@
 use super::bucket::{self, FullAt};
 use super::{Bucket, RequestSource, Spent};
 use crate::values::{MAX_RATED_SOURCES, Moment, RatedAction};
+use parking_lot::{Mutex, MutexGuard};
 use quick_cache::sync::Cache;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The buckets of a bounded number of sources. Beyond it, the source that has not been seen
@@ -55,8 +56,7 @@ impl LocalBuckets {
         let now = self.clock.at(now);
         let states: Vec<Arc<Mutex<FullAt>>> = buckets.iter().map(|bucket| self.state_of(bucket)).collect();
         // Callers name the buckets in the same order, so that there is no deadlock.
-        let mut states: Vec<MutexGuard<'_, FullAt>> =
-            states.iter().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        let mut states: Vec<MutexGuard<'_, FullAt>> = states.iter().map(|state| state.lock()).collect();
         let mut after = Vec::with_capacity(states.len());
         for (bucket, state) in buckets.iter().zip(&states) {
             let taken = bucket::take_owing(bucket.rate, **state, now);
@@ -72,7 +72,7 @@ impl LocalBuckets {
     pub(super) fn take_one(&self, now: Moment, bucket: &Bucket) -> Result<(), Spent> {
         let now = self.clock.at(now);
         let state = self.state_of(bucket);
-        let mut full_at = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = state.lock();
         *full_at =
             bucket::take_owing(bucket.rate, *full_at, now).map_err(|wait| Spent { bucket: *bucket, wait })?;
         Ok(())
@@ -83,7 +83,7 @@ impl LocalBuckets {
         let now = self.clock.at(now);
         for bucket in buckets {
             let state = self.state_of(bucket);
-            let full_at = *state.lock().unwrap_or_else(PoisonError::into_inner);
+            let full_at = *state.lock();
             bucket::take_owing(bucket.rate, full_at, now).map_err(|wait| Spent { bucket: *bucket, wait })?;
         }
         Ok(())
@@ -93,7 +93,7 @@ impl LocalBuckets {
     pub(super) fn charge(&self, now: Moment, bucket: &Bucket, tokens: u32) {
         let now = self.clock.at(now);
         let state = self.state_of(bucket);
-        let mut full_at = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = state.lock();
         *full_at = bucket::charge(bucket.rate, *full_at, now, tokens);
     }
 

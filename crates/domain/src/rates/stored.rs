@@ -3,7 +3,7 @@
 use super::bucket::{self, FullAt};
 use super::{Bucket, RequestSource, Spent};
 use crate::values::Moment;
-use crate::{Decision, Error, Site, fields, keys};
+use crate::{Decision, Result, Site, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -12,7 +12,7 @@ use tidings_keyspace::{Batch, read};
 ///
 /// # Errors
 /// When the store fails; the inner result says whether there were tokens.
-pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>, Error> {
+pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>> {
     let keys: Vec<String> = buckets.iter().map(key_of).collect();
     // The last is the widest network, for which most requests compete.
     let home = keys.last().map_or("", String::as_str);
@@ -25,10 +25,7 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
                 Ok(after) => after,
                 Err(wait) => return Ok(Decision::Done(Err(Spent { bucket: *bucket, wait }))),
             };
-            match stored {
-                Some(stored) => batch.string_equals(key, stored),
-                None => batch.key_absent(key),
-            };
+            batch.string_unchanged(key, stored);
             batch.set_expiring(key, after.to_string(), time_until_full(after, now));
         }
         Ok(Decision::commit(batch, Ok(())))
@@ -40,7 +37,7 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
 ///
 /// # Errors
 /// When the store fails; the inner result says whether there are tokens.
-pub(super) async fn look(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>, Error> {
+pub(super) async fn look(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>> {
     let stored: Vec<_> = buckets.iter().map(|bucket| read::string(key_of(bucket))).collect();
     for (bucket, stored) in buckets.iter().zip(site.store.fetch(stored).await?) {
         let full_at: FullAt = fields::read_string(stored.as_deref(), || key_of(bucket)).unwrap_or(0);

@@ -12,34 +12,33 @@
 //! (`ban_cause`). Each of the two ends by itself; the votes come back with the last.
 
 use super::cast_vote::{StoredVote, TracedVote, set_known};
-use super::settings::{demand_administrator, note};
+use super::settings::note;
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
 use crate::audit::AUDIT;
 use crate::error::NothingToDo;
+use crate::values::text_forms::named;
 use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId};
-use crate::{Applied, Decision, Error, Refusal, Site, fields, keys};
+use crate::{Applied, Decision, Error, Refusal, Result, Site, fields, keys};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// The direction in which the votes of a voter move: out of the totals, or back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum BanDirection {
     Out,
     Back,
 }
 
-impl BanDirection {
-    const fn stored(self) -> &'static str {
-        match self {
-            Self::Out => "out",
-            Self::Back => "back",
-        }
-    }
+named!(BanDirection);
 
-    fn parse(stored: Option<&str>) -> Option<Self> {
-        [Self::Out, Self::Back].into_iter().find(|direction| stored == Some(direction.stored()))
+impl BanDirection {
+    /// That of a voter, if votes are being moved.
+    fn of(voter: &Hash) -> Option<Self> {
+        voter.get(MOVING)?.parse().ok()
     }
 }
 
@@ -62,7 +61,7 @@ struct Causes {
 impl Causes {
     /// Those of a voter. A ban without the field is from an administrator.
     fn of(voter: &Hash) -> Self {
-        let is_lifted = BanDirection::parse(voter.get(MOVING)) == Some(BanDirection::Back);
+        let is_lifted = BanDirection::of(voter) == Some(BanDirection::Back);
         if !is_banned(voter) || is_lifted {
             return Self::default();
         }
@@ -112,8 +111,8 @@ pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
-pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
+    viewer.require_admin()?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, true)).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %voter, "banned a voter on sites");
     finish(site, voter).await
@@ -125,8 +124,8 @@ pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> 
 /// # Errors
 /// As [`ban`], and [`Refusal::NothingToModerate`] for a voter that is banned only with its
 /// account.
-pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
+    viewer.require_admin()?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, false)).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %voter, "lifted the ban of a voter on sites");
     finish(site, voter).await
@@ -134,7 +133,7 @@ pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -
 
 /// Bans the voter of an account with the account, or ends that. A ban by an administrator of
 /// the sites stays. Rounds as [`ban`].
-pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<(), Error> {
+pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<()> {
     match begin(site, None, voter, (BanCause::Account, is_banned)).await {
         Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
         Err(error) => Err(error),
@@ -142,7 +141,7 @@ pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool
 }
 
 /// Finishes all bans and lifted bans that were interrupted. Returns their number.
-pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
+pub async fn finish_bans(site: &Site) -> Result<usize> {
     let unfinished = site.store.fetch(read::members(keys::SITES_UNFINISHED)).await?;
     let voters: Vec<VoterId> = unfinished.iter().filter_map(|voter| voter.parse().ok()).collect();
     for voter in &voters {
@@ -158,7 +157,7 @@ async fn begin(
     by: Option<(Timestamp, &User)>,
     voter: VoterId,
     (cause, is_cause): (BanCause, bool),
-) -> Result<(), Error> {
+) -> Result<()> {
     let key = keys::voter(voter);
     site.act(&key, || async {
         let (hash, count) =
@@ -172,7 +171,7 @@ async fn begin(
         }
         let new = old.with(cause, is_cause);
         let direction = new.direction();
-        let moving = BanDirection::parse(hash.get(MOVING));
+        let moving = BanDirection::of(&hash);
         let is_done = moving.is_none()
             && match direction {
                 BanDirection::Out => is_banned(&hash) && moved(&hash) >= count,
@@ -192,7 +191,7 @@ async fn begin(
         }
         if moves {
             let moved = moved(&hash).to_string();
-            let fields = [(IS_BANNED, "1"), (MOVING, direction.stored()), (MOVED, moved.as_str())];
+            let fields = [(IS_BANNED, "1"), (MOVING, direction.name()), (MOVED, moved.as_str())];
             batch.set_fields(&key, fields);
             batch.increment_field(&key, NUMBER, 1);
             batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
@@ -211,13 +210,13 @@ fn moved(voter: &Hash) -> u64 {
 }
 
 /// Moves votes until none is left to move. Another request may do the same.
-async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
+async fn finish(site: &Site, voter: VoterId) -> Result<()> {
     while step(site, voter).await? {}
     Ok(())
 }
 
 /// Moves the next votes. Returns whether there may be more.
-async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
+async fn step(site: &Site, voter: VoterId) -> Result<bool> {
     let Some((batch, is_end)) = next_step(site, voter).await? else { return Ok(false) };
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(!is_end),
@@ -227,12 +226,10 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
 }
 
 /// The batch that moves the next votes, and whether it is the last; `None` if no votes are to be moved.
-async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>, Error> {
+async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>> {
     let key = keys::voter(voter);
     let hash = site.store.fetch(read::hash(&key)).await?;
-    let Some(direction) = BanDirection::parse(hash.get(MOVING)) else {
-        return Ok(None);
-    };
+    let Some(direction) = BanDirection::of(&hash) else { return Ok(None) };
     let moved = moved(&hash);
     let (offset, count) = match direction {
         BanDirection::Out => (moved, BAN_CHUNK),
@@ -240,7 +237,7 @@ async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>,
     };
     let ReadVotes { passed, votes, kept } = read_votes(site, voter, offset, count).await?;
     let mut batch = Batch::new();
-    batch.field_equals(&key, MOVING, direction.stored());
+    batch.field_equals(&key, MOVING, direction.name());
     batch.field_unchanged(&key, MOVED, hash.get(MOVED));
     batch.field_unchanged(&key, NUMBER, hash.get(NUMBER));
     let mut tally = Tally::default();
@@ -289,14 +286,12 @@ struct ReadVotes {
     kept: Vec<(Hostname, TracedVote)>,
 }
 
-async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Result<ReadVotes, Error> {
+async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Result<ReadVotes> {
     if count == 0 {
         return Ok(ReadVotes::default());
     }
-    let hosts = site
-        .store
-        .fetch(read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count))
-        .await?;
+    let reads = read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count);
+    let hosts = site.store.fetch(reads).await?;
     let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
     let last = hosts.last().cloned();
     let hosts: Vec<Hostname> = hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).collect();
@@ -323,12 +318,10 @@ async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Res
 mod tests {
     use super::*;
     use crate::accounts::visit::Visit;
-    use crate::passwords::PasswordWorker;
     use crate::sites::{self, SiteVote, Verdict, VoteTotals};
     use crate::values::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
-    use tidings_keyspace::Store;
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
 
@@ -349,8 +342,7 @@ mod tests {
 
     /// A site with a voter of 250 votes: more than two steps take.
     async fn site_with_votes() -> (Arc<Site>, VoterId) {
-        let store = Store::in_memory().await.unwrap();
-        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let site = Arc::new(Site::in_memory().await);
         let change = sites::SettingsChange { maximum: Some(1_000), ..Default::default() };
         sites::change_settings(&site, NOW, &administrator(), change).await.unwrap();
         let voter = VoterId::from_bytes([7; 16]);
@@ -382,7 +374,7 @@ mod tests {
 
     /// The same store, as after a restart.
     fn restarted(site: &Site) -> Arc<Site> {
-        Arc::new(Site::new(site.store.clone(), Rules::default(), PasswordWorker::default()))
+        Arc::new(Site::on(site.store.clone()))
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use crate::values::text_forms::named;
 use crate::values::{
     CONTROVERSIAL_MINORITY, Day, Hostname, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
 };
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use strum::{EnumIter, EnumString, IntoStaticStr};
@@ -128,21 +128,17 @@ pub struct SiteLine {
 /// Sums and counts are exact. The selection of sites may not be: only hosts that are among
 /// the first [`LEADERBOARD_OF_A_DAY`] of some day of the span, or among the first
 /// [`LEADERBOARD_CANDIDATES`] of a single day or of all time, are compared.
-pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>, Error> {
+pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>> {
     let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
     board_of(visit, (board, span), hosts.into_iter().map(|host| vec![host]).collect()).await
 }
 
 /// The same of sites, for pages: the names with `www.` and without are one line. Rounds: 2, and 1 more where a site has
 /// votes on both.
-pub async fn leaderboard_of_sites(
-    visit: &mut Visit,
-    board: Board,
-    span: Span,
-) -> Result<Vec<SiteLine>, Error> {
+pub async fn leaderboard_of_sites(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>> {
     let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
     let mut known = HashSet::new();
-    let names = hosts.into_iter().map(|host| host.forms().map_or_else(|| vec![host], Vec::from));
+    let names = hosts.iter().map(Hostname::names);
     let sites = names.filter(|names| names.first().is_some_and(|bare| known.insert(bare.clone())));
     board_of(visit, (board, span), sites.collect()).await
 }
@@ -152,16 +148,9 @@ async fn board_of(
     visit: &mut Visit,
     (board, span): (Board, Span),
     sites: Vec<Vec<Hostname>>,
-) -> Result<Vec<SiteLine>, Error> {
+) -> Result<Vec<SiteLine>> {
     let today = Day::of(visit.now());
-    let votes = |names: &Vec<Hostname>| {
-        let (of_site, of_host) = match names.as_slice() {
-            [bare, _] => (Some(SiteVotes::of_site(bare)), None),
-            names => (None, names.first().map(SiteVotes::of)),
-        };
-        (of_site, of_host).map(|(of_site, of_host)| of_site.or(of_host))
-    };
-    let overall = sites.iter().map(votes).collect::<Vec<_>>().or_absent();
+    let overall = sites.iter().map(|names| SiteVotes::on(names)).collect::<Vec<_>>().or_absent();
     let hosts: Vec<&Hostname> = sites.iter().flatten().collect();
     let parts = span.keys(today).into_iter().map(|keys| figures(keys, &hosts)).collect::<Vec<_>>();
     let (overall, parts) = visit.fetch((overall, parts)).await?;
@@ -176,7 +165,7 @@ async fn board_of(
     let mut both = Vec::new();
     for (names, votes) in sites.into_iter().zip(overall) {
         let totals: Vec<VoteTotals> = of_names.by_ref().take(names.len()).collect();
-        let (Some(host), Some(votes)) = (names.into_iter().next(), votes) else { continue };
+        let Some(host) = names.into_iter().next() else { continue };
         if totals.len() > 1 && totals.iter().all(|totals| totals.count > 0) {
             both.push(lines.len());
         }
@@ -205,7 +194,7 @@ async fn board_of(
 }
 
 /// The sites that may be on a leaderboard.
-async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Result<Vec<Hostname>, Error> {
+async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Result<Vec<Hostname>> {
     const MOST: f64 = super::tally::score(COUNTER_LIMIT);
     let candidates = u64::try_from(LEADERBOARD_CANDIDATES).unwrap_or(u64::MAX);
     let of_each = if keys.len() > 1 { LEADERBOARD_OF_A_DAY } else { candidates };

@@ -4,7 +4,7 @@ use crate::accounts::visit::Visit;
 use crate::values::day::{parse_moment, written};
 use crate::values::text_forms::{codec_of, read_text, record_text, shown};
 use crate::values::{Hostname, Network, Timestamp, VoterId};
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// A vote on a site.
@@ -159,7 +159,7 @@ pub async fn own_votes(
     visit: &mut Visit,
     voter: VoterId,
     hosts: &[Hostname],
-) -> Result<Vec<Option<CastVote>>, Error> {
+) -> Result<Vec<Option<CastVote>>> {
     visit.fetch(votes_on(hosts, voter)).await
 }
 

@@ -5,7 +5,7 @@ use super::tally::{VoteTotals, figures};
 use super::twice::{day_fields, days_twice};
 use crate::accounts::visit::Visit;
 use crate::values::{Day, Hostname};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, read};
 
@@ -32,37 +32,28 @@ pub struct History {
 }
 
 impl History {
-    /// The votes of the last days on a host, for programs, as a part of a round of twice as many reads as days.
-    fn of(site: &Arc<Site>, host: &Hostname, today: Day, days: u64) -> impl Fetch<Value = Self> + use<> {
-        let site = site.clone();
-        let of_days = days_of(std::slice::from_ref(host), &today.last(days).collect::<Vec<_>>());
-        (SiteVotes::of(host), of_days).map(move |(votes, days)| Self::new(&site, votes, days))
-    }
-
-    /// The same of a site, for pages: on both of its names, where it has two.
-    pub(crate) fn of_site(
+    /// The votes of the last days on a host, for programs; or on both names of a site, the one without `www.` first. A part
+    /// of a round of twice as many reads as days.
+    pub(crate) fn on(
         site: &Arc<Site>,
-        host: &Hostname,
+        names: &[Hostname],
         today: Day,
         days: u64,
     ) -> impl Fetch<Value = Self> + use<> {
-        let (site, host) = (site.clone(), host.clone());
-        let names = host.forms().map_or_else(|| vec![host.clone()], Vec::from);
-        let of_days = days_of(&names, &today.last(days).collect::<Vec<_>>());
+        let site = site.clone();
+        let of_days = days_of(names, &today.last(days).collect::<Vec<_>>());
+        let both = names.first().filter(|_| names.len() > 1).cloned();
         let fields = today.last(days).flat_map(day_fields);
-        let twice = names.first().filter(|_| names.len() > 1);
-        let twice = twice.map(|bare| read::hash_fields(keys::link_twice(bare), fields));
-        (SiteVotes::of_site(&host), of_days, twice).map(move |(votes, mut days, twice)| {
-            for (day, twice) in days.iter_mut().zip(days_twice(twice.unwrap_or_default(), &host)) {
-                day.totals = day.totals.less(twice);
+        let twice = both.as_ref().map(|bare| read::hash_fields(keys::link_twice(bare), fields));
+        (SiteVotes::on(names), of_days, twice).map(move |(votes, mut days, twice)| {
+            for (bare, twice) in both.iter().zip(twice) {
+                for (day, twice) in days.iter_mut().zip(days_twice(twice, bare)) {
+                    day.totals = day.totals.less(twice);
+                }
             }
-            Self::new(&site, votes, days)
+            let limits = &site.rules.limits;
+            Self { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
         })
-    }
-
-    fn new(site: &Site, votes: SiteVotes, days: Vec<DayOfVotes>) -> Self {
-        let limits = &site.rules.limits;
-        Self { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
     }
 }
 
@@ -82,7 +73,7 @@ fn days_of(hosts: &[Hostname], days: &[Day]) -> Vec<impl Fetch<Value = DayOfVote
 
 /// The votes of the last days on a host, up to today. Rounds: 1, of twice as
 /// many reads as days.
-pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
-    let history = History::of(&visit.site_too(), host, Day::of(visit.now()), days);
+pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History> {
+    let history = History::on(&visit.site_too(), std::slice::from_ref(host), Day::of(visit.now()), days);
     visit.fetch(history).await
 }

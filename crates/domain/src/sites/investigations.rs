@@ -2,12 +2,11 @@
 
 use super::CastVote;
 use super::cast_vote::votes_on;
-use super::settings::demand_administrator;
 use super::tally::whole;
 use super::voting::is_banned;
 use crate::accounts::users::User;
 use crate::values::{AUDIT_LINES, Day, Hostname, MAX_VOTER_VOTES, TOP_VOTERS, Timestamp, VoterId};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// A voter, as administrators see it.
@@ -27,12 +26,10 @@ pub struct VoterDetails {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
-pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result<VoterDetails, Error> {
-    demand_administrator(viewer)?;
-    let (hash, count) = site
-        .store
-        .fetch((read::hash(keys::voter(voter)), read::sorted_count(keys::voter_votes(voter))))
-        .await?;
+pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result<VoterDetails> {
+    viewer.require_admin()?;
+    let reads = (read::hash(keys::voter(voter)), read::sorted_count(keys::voter_votes(voter)));
+    let (hash, count) = site.store.fetch(reads).await?;
     if hash.is_empty() {
         return Err(Refusal::NoSuchVoter.into());
     }
@@ -64,14 +61,12 @@ pub async fn voter_votes(
     voter: VoterId,
     from: Timestamp,
     to: Timestamp,
-) -> Result<Vec<VoterVote>, Error> {
-    demand_administrator(viewer)?;
+) -> Result<Vec<VoterVote>> {
+    viewer.require_admin()?;
     // Times are whole seconds: before `to` is until the second before it.
     let scores = (from.as_score(), to.as_score() - 1.0);
-    let hosts = site
-        .store
-        .fetch(read::sorted_by_score(keys::voter_votes(voter), Order::Descending, scores, MAX_VOTER_VOTES))
-        .await?;
+    let reads = read::sorted_by_score(keys::voter_votes(voter), Order::Descending, scores, MAX_VOTER_VOTES);
+    let hosts = site.store.fetch(reads).await?;
     let hosts: Vec<Hostname> = hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).collect();
     let votes = site.store.fetch(votes_on(&hosts, voter).or_absent()).await?;
     let votes = hosts.into_iter().zip(votes);
@@ -94,16 +89,14 @@ pub struct DailyVoter {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>, Error> {
-    demand_administrator(viewer)?;
+pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>> {
+    viewer.require_admin()?;
     let most = super::tally::score(COUNTER_LIMIT);
     let counts =
         read::sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
     let counts = site.store.fetch(counts).await?;
-    let sums = site
-        .store
-        .fetch(read::scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str())))
-        .await?;
+    let reads = read::scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str()));
+    let sums = site.store.fetch(reads).await?;
     let voters = counts.into_iter().zip(sums).filter_map(|((voter, count), sum)| {
         Some(DailyVoter { id: voter.parse().ok()?, count: whole(Some(count)), sum: whole(sum) })
     });
@@ -128,8 +121,8 @@ pub struct AuditLine {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
-pub async fn audit_lines(site: &Site, viewer: &User) -> Result<Vec<AuditLine>, Error> {
-    demand_administrator(viewer)?;
+pub async fn audit_lines(site: &Site, viewer: &User) -> Result<Vec<AuditLine>> {
+    viewer.require_admin()?;
     let lines =
         site.store.fetch(read::sorted_range(keys::SITES_AUDIT, Order::Descending, 0, AUDIT_LINES)).await?;
     Ok(lines.iter().filter_map(|(line, _)| audit_line(line)).collect())

@@ -59,10 +59,7 @@ impl NetworkQuota {
 
     /// Stores the votes of the others, and that of `voter` if it has a time.
     fn write(&self, batch: &mut Batch, voter: VoterId, time: Option<Timestamp>, now: Timestamp) {
-        match &self.stored {
-            Some(stored) => batch.string_equals(&self.key, stored),
-            None => batch.key_absent(&self.key),
-        };
+        batch.string_unchanged(&self.key, self.stored.as_ref());
         let others = self.recent.iter().flatten().copied().filter(|(counted, _)| *counted != voter);
         let counted: Vec<(VoterId, Timestamp)> = others.chain(time.map(|time| (voter, time))).collect();
         match counted.iter().map(|(_, time)| *time).max() {

@@ -5,7 +5,8 @@ use super::twice::{FIGURES, TWICE};
 use crate::accounts::visit::Visit;
 use crate::values::text_forms::named;
 use crate::values::{HashPrefix, Hostname, LimitRules, SITE_SCORE_ACCOUNTS};
-use crate::{Error, fields, keys};
+use crate::{Result, fields, keys};
+use std::slice::from_ref;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Fetch, read};
 
@@ -23,6 +24,8 @@ pub enum Score {
     #[default]
     NoScore,
 }
+
+named!(Score);
 
 /// The least sum of a good site.
 pub const GOOD_SUM: i64 = 20;
@@ -77,32 +80,26 @@ impl SiteVotes {
             Score::NoScore
         }
     }
-}
-
-named!(Score);
-
-impl SiteVotes {
-    /// The votes on a host, for programs.
-    pub(crate) fn of(host: &Hostname) -> impl Fetch<Value = Self> + use<> {
-        let host = host.clone();
-        read::hash_fields(keys::link(&host), FIGURES).map(move |figures| Self::of_names(&host, [figures]))
-    }
 
     /// The votes on a site, for pages: on both of its names, where it has two.
     pub(crate) fn of_site(host: &Hostname) -> impl Fetch<Value = Self> + use<> {
-        let (bare, www) = match host.forms() {
-            Some([bare, www]) => (bare, Some(www)),
-            None => (host.clone(), None),
-        };
-        let twice = www.iter().flat_map(|_| TWICE);
-        let of_bare = read::hash_fields(keys::link(&bare), FIGURES.into_iter().chain(twice));
-        let of_www = www.map(|www| read::hash_fields(keys::link(&www), FIGURES));
-        (of_bare, of_www)
-            .map(move |(of_bare, of_www)| Self::of_names(&bare, [of_bare, of_www.unwrap_or_default()]))
+        Self::on(&host.names())
+    }
+
+    /// The votes on a host, for programs; or on both names of a site, the one without `www.` first.
+    pub(crate) fn on(names: &[Hostname]) -> impl Fetch<Value = Self> + use<> {
+        let twice = names.iter().skip(1).flat_map(|_| TWICE);
+        let first =
+            names.first().map(|name| read::hash_fields(keys::link(name), FIGURES.into_iter().chain(twice)));
+        let others = names.iter().skip(1).map(|name| read::hash_fields(keys::link(name), FIGURES));
+        let (reads, host) = ((first, others.collect::<Vec<_>>()), names.first().cloned());
+        reads.map(move |(first, others)| {
+            host.map(|host| Self::of_names(&host, first.into_iter().chain(others))).unwrap_or_default()
+        })
     }
 
     /// The votes on each name; those of the first may be followed by what is counted twice.
-    fn of_names<const N: usize>(host: &Hostname, names: [Vec<Option<String>>; N]) -> Self {
+    fn of_names(host: &Hostname, names: impl Iterator<Item = Vec<Option<String>>>) -> Self {
         let mut figures = [0_i64; FIGURES.len()];
         for values in names {
             let signs = std::iter::repeat_n(1, FIGURES.len()).chain(std::iter::repeat_n(-1, TWICE.len()));
@@ -122,18 +119,17 @@ impl SiteVotes {
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.
-pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>, Error> {
-    let votes = visit.fetch(hosts.iter().map(SiteVotes::of).collect::<Vec<_>>().or_absent()).await?;
+pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>> {
+    let votes = visit
+        .fetch(hosts.iter().map(|host| SiteVotes::on(from_ref(host))).collect::<Vec<_>>().or_absent())
+        .await?;
     let limits = &visit.site().rules.limits;
     Ok(votes.into_iter().map(|votes| votes.score(limits)).collect())
 }
 
 /// The hosts that have a score and whose hash starts with a prefix, with their scores, by
 /// name. Rounds: 2.
-pub async fn scores_by_prefix(
-    visit: &mut Visit,
-    prefix: &HashPrefix,
-) -> Result<Vec<(Hostname, Score)>, Error> {
+pub async fn scores_by_prefix(visit: &mut Visit, prefix: &HashPrefix) -> Result<Vec<(Hostname, Score)>> {
     let members = visit.fetch(read::members(keys::prefix(prefix))).await?;
     let mut hosts: Vec<Hostname> = members
         .iter()

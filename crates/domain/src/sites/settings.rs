@@ -6,7 +6,7 @@ use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
 use crate::values::Timestamp;
 use crate::values::secrets::random_token;
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use serde_json::{Map, Value};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -49,7 +49,7 @@ pub(super) fn is_true(stored: Option<&str>) -> bool {
 }
 
 /// The settings in force. Rounds: 1.
-pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings, Error> {
+pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings> {
     let settings = visit.fetch(StoredSettings::read()).await?;
     Ok(VotingSettings { is_disabled: is_true(settings.is_disabled.as_deref()), maximum: settings.maximum() })
 }
@@ -72,8 +72,8 @@ pub async fn change_settings(
     now: Timestamp,
     viewer: &User,
     change: SettingsChange,
-) -> Result<(), Error> {
-    demand_administrator(viewer)?;
+) -> Result<()> {
+    viewer.require_admin()?;
     let mut batch = Batch::new();
     let disabled = change.is_disabled.map(|is_disabled| (DISABLED, u64::from(is_disabled)));
     let maximum = change.maximum.map(|maximum| (MAXIMUM, maximum));
@@ -89,11 +89,6 @@ pub async fn change_settings(
     Ok(())
 }
 
-/// Refuses everyone who is not an administrator.
-pub(super) fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
-    viewer.require_admin()
-}
-
 /// Adds a line of the administrators' log to the batch that does the action.
 pub(super) fn note<'a>(
     batch: &mut Batch,
@@ -101,7 +96,7 @@ pub(super) fn note<'a>(
     viewer: &User,
     what: &str,
     members: impl Iterator<Item = (&'a str, Value)>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut line = Map::new();
     line.insert("time".to_owned(), crate::values::day::written(now).into());
     line.insert("by".to_owned(), viewer.username.as_str().into());

@@ -10,7 +10,7 @@ use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, forget_host, write_voter};
 use super::{CastVote, Verdict};
 use crate::values::{Hostname, MAX_IMPORTED_SITE_VOTES, Timestamp, VoterId};
-use crate::{Applied, Decision, Error, Site, fields, keys};
+use crate::{Applied, Decision, Error, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, read};
 
 /// A line of a starting list.
@@ -53,7 +53,7 @@ impl StartingVoters {
     ///
     /// # Errors
     /// [`Error::Busy`] when another import runs at the same time, or the store's.
-    pub async fn prepare(site: &Site, now: Timestamp, list: &[Listed]) -> Result<Self, Error> {
+    pub async fn prepare(site: &Site, now: Timestamp, list: &[Listed]) -> Result<Self> {
         let wanted = list.iter().map(Listed::voters).max().unwrap_or(0);
         let known = site
             .store
@@ -84,7 +84,7 @@ impl StartingVoters {
     /// of other voters and of banned voters stay. Returns the number of changed votes.
     /// They have no network, so each counts as a network of its own. Rounds: 2, and 1 if
     /// no vote of the list is left.
-    pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64, Error> {
+    pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64> {
         let key = keys::link_votes(&listed.host);
         let importing = site.act(&key, || async {
             let (batch, changed) = self.decide(site, time, listed).await?;
@@ -100,7 +100,7 @@ impl StartingVoters {
         Ok(changed)
     }
 
-    async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {
+    async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64)> {
         let banned: Vec<_> = self.0.iter().map(|voter| read::field(keys::voter(*voter), IS_BANNED)).collect();
         let other = listed.host.other_form();
         let of_other = other.as_ref().map(|other| StoredVote::on(other, &self.0));

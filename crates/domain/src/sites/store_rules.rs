@@ -8,11 +8,11 @@ use super::twice::{FIGURES, StoredNames, TWICE, WrongFigure};
 use crate::keys::{self, families};
 use crate::store_rules::claims::{counter_fault, number, score_fault, whole};
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, Remove, RemoveAny, Source, Subject, USER,
-    VOTER, claims, form, is, refers, rounds, rules,
+    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, Remove, RemoveAny, Source, Subject, VOTER,
+    claims, form, is, refers, rounds, rules,
 };
-use crate::values::{Day, Hostname, Timestamp, VoterId};
-use crate::{Error, Site};
+use crate::values::{Day, Hostname, Timestamp, UserId, VoterId};
+use crate::{Result, Site};
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Write, read};
@@ -41,6 +41,7 @@ rules! { pub(crate) RULES:
         PREFIX: refers(NameIn::Member, "the site {}, which has no votes", VOTES, Remove).of_leftovers();
     "the figures of a day are those of its votes" =>
         DAY_LINKS_SUM, DAY_LINKS_COUNT: claims(day_of_host);
+        DAY_VOTERS_COUNT: form(Form::Member(is::<VoterId>), "voters");
         DAY_VOTERS_COUNT: claims(day_count_of_voter);
         DAY_VOTERS_COUNT, DAY_VOTERS_SUM: rounds(day_sum);
     "a voter's list has the voter's votes" =>
@@ -231,11 +232,8 @@ fn figures_twice(subject: &Subject, claims: &mut Claims) {
         let (mut batch, at) = (Batch::new(), At::Key(keys::link_votes(&www)));
         fields.iter().for_each(|field| batch.delete_field(&subject.key, *field));
         at.demand_absent(&mut batch);
-        claims.is_there(
-            format!("{first} without votes on {www}"),
-            at,
-            Mend::write(batch, "delete the fields"),
-        );
+        let mend = Mend::write(batch, "delete the fields");
+        claims.is_there(format!("{first} without votes on {www}"), at, mend);
     }
 }
 
@@ -270,7 +268,7 @@ fn day_of_voter(voter: VoterId, day: Day) -> impl Fetch<Value = DayOfVoter, Aske
 
 fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
     let (Some((member, figure)), Some(day)) = (subject.member(), day_of(subject)) else { return };
-    let Some(voter) = claims.member::<VoterId>("voters") else { return };
+    let Some(voter) = subject.member_id::<VoterId>() else { return };
     let (of, member) = (subject.of.clone(), member.to_owned());
     claims.add(day_of_voter(voter, day), move |(is_counted, votes, _)| {
         let count = if is_counted? { whole(votes.len()) } else { 0 };
@@ -279,7 +277,7 @@ fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
 }
 
 /// The sum of a voter on a day. One with a count is checked with the count, and not again.
-fn day_sum<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+fn day_sum<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>>> {
     Box::pin(async move {
         let (Some(voter), Some(day)) = (subject.member_id::<VoterId>(), day_of(subject)) else {
             return Ok(None);
@@ -317,18 +315,12 @@ fn day_of_vote(subject: &Subject, claims: &mut Claims) {
 }
 
 fn voter(subject: &Subject, claims: &mut Claims) {
-    let Some(user) = subject.field("user_id") else { return };
-    let Noun(_, at) = USER;
-    let Some(At::Key(key)) = at(subject, user) else { return };
-    let (id, user) = (subject.part().to_owned(), user.to_owned());
-    claims.of("user_id").expects(
-        format_args!("a user whose voter is {}", subject.part()),
-        read::field(key, "voter"),
-        move |found| {
-            let mend =
-                Mend::Person("correct one of the two fields by hand, or restore the user from a backup");
-            (found.as_ref() != Some(&id))
-                .then(|| (format!("the user {user}, whose voter is {:?}", found.unwrap_or_default()), mend))
-        },
-    );
+    let Some(user) = subject.value::<UserId>("user_id") else { return };
+    let id = subject.part().to_owned();
+    let field = read::field(keys::user(user), "voter");
+    claims.of("user_id").expects(format!("a user whose voter is {id}"), field, move |found| {
+        let advice = "correct one of the two fields by hand, or restore the user from a backup";
+        let other = Some(found.unwrap_or_default()).filter(|found| *found != id)?;
+        Some((format!("the user {user}, whose voter is {other:?}"), Mend::Person(advice)))
+    });
 }

@@ -1,10 +1,10 @@
 //! The contributions of votes to sums and counts: the one place that knows every total that a vote is
 //! part of.
 
-use super::cast_vote::TracedVote;
+use super::cast_vote::{CastVote, TracedVote};
 use super::twice::{Twice, same_network};
 use crate::values::{Day, Hostname, Network, VoterId};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -28,6 +28,11 @@ impl VoteTotals {
         (self.count - self.sum) / 2
     }
 
+    /// A vote, so many times.
+    pub(super) const fn of(vote: CastVote, times: i64) -> Self {
+        Self { sum: vote.verdict.value() * times, count: times }
+    }
+
     pub(super) const fn plus(self, other: Self) -> Self {
         Self { sum: self.sum + other.sum, count: self.count + other.count }
     }
@@ -49,19 +54,39 @@ pub(super) const ACCOUNTS: &str = "account_votes";
 /// Changes of sums and counts, collected so that each figure is written once.
 #[derive(Default)]
 pub(super) struct Tally {
-    hosts: BTreeMap<Hostname, HostChange>,
+    hosts: BTreeMap<Hostname, Figures>,
     hosts_of_days: BTreeMap<(Day, Hostname), VoteTotals>,
     voters_of_days: BTreeMap<(Day, VoterId), VoteTotals>,
     /// The counted votes of a voter on the two names of a site, by the name without `www.`: before and after.
     on_both: BTreeMap<(Hostname, VoterId), [[Option<TracedVote>; 2]; 2]>,
 }
 
-/// The changes of the figures of one host.
+/// The figures of some votes, or changes of them.
 #[derive(Default)]
-struct HostChange {
-    totals: VoteTotals,
-    accounts: i64,
+pub(super) struct Figures {
+    pub(super) totals: VoteTotals,
+    pub(super) accounts: i64,
     networks: BTreeMap<Network, i64>,
+}
+
+impl Figures {
+    /// Adds a vote, so many times.
+    pub(super) fn count(&mut self, TracedVote { vote, origin }: TracedVote, times: i64) {
+        self.totals = self.totals.plus(VoteTotals::of(vote, times));
+        if let Some(origin) = origin {
+            *self.networks.entry(origin.network).or_default() += times;
+            self.accounts += if origin.is_account { times } else { 0 };
+        }
+    }
+
+    /// The votes from each network that has any.
+    pub(super) fn networks(&self) -> impl Iterator<Item = (Network, i64)> + use<'_> {
+        self.networks.iter().filter(|(_, by)| **by != 0).map(|(network, by)| (*network, *by))
+    }
+
+    pub(super) fn of_network(&self, network: Network) -> i64 {
+        self.networks.get(&network).copied().unwrap_or(0)
+    }
 }
 
 impl Tally {
@@ -92,35 +117,26 @@ impl Tally {
     fn change(&mut self, host: &Hostname, voter: VoterId, traced: TracedVote, times: i64) {
         self.note(host, voter, |[before, after]| *if times < 0 { before } else { after } = Some(traced));
         let day = Day::of(traced.vote.time);
-        let by = VoteTotals { sum: traced.vote.verdict.value() * times, count: times };
-        let of_host = self.hosts.entry(host.clone()).or_default();
-        if let Some(origin) = traced.origin {
-            *of_host.networks.entry(origin.network).or_default() += times;
-            of_host.accounts += if origin.is_account { times } else { 0 };
-        }
+        self.hosts.entry(host.clone()).or_default().count(traced, times);
         for totals in [
-            &mut of_host.totals,
             self.hosts_of_days.entry((day, host.clone())).or_default(),
             self.voters_of_days.entry((day, voter)).or_default(),
         ] {
-            *totals = totals.plus(by);
+            *totals = totals.plus(VoteTotals::of(traced.vote, times));
         }
     }
 
     /// The stored counts of networks that [`Tally::write`] needs and that are not in `known`.
     /// Rounds: 1, none if all are known.
-    pub(super) async fn read_networks(
-        &self,
-        site: &Site,
-        mut known: NetworkVotes,
-    ) -> Result<NetworkVotes, Error> {
+    pub(super) async fn read_networks(&self, site: &Site, mut known: NetworkVotes) -> Result<NetworkVotes> {
         let of_hosts = self
             .hosts
             .iter()
             .flat_map(|(host, change)| change.networks().map(move |(network, _)| (host, network)));
         let twice = self.twice();
-        let older =
-            twice.iter().flat_map(|(bare, twice)| twice.networks().map(move |(network, _)| (*bare, network)));
+        let older = twice
+            .iter()
+            .flat_map(|(bare, twice)| twice.votes.networks().map(move |(network, _)| (*bare, network)));
         let changed: BTreeSet<_> = of_hosts.chain(older).collect();
         let is_missing =
             |(host, network): &(&Hostname, Network)| !known.has(&keys::link_networks(host), *network);
@@ -148,15 +164,11 @@ impl Tally {
         for (bare, twice) in self.twice() {
             let Some(names) = bare.forms() else { continue };
             let changes = names.each_ref().map(|host| self.hosts.get(host));
-            let changed =
-                changes.into_iter().flatten().flat_map(HostChange::networks).chain(twice.networks());
+            let changed = changes.into_iter().flatten().chain([&twice.votes]).flat_map(Figures::networks);
             let mut same = 0;
             for network in changed.map(|(network, _)| network).collect::<BTreeSet<_>>() {
-                let of_name = |change: Option<&HostChange>| {
-                    change.and_then(|change| change.networks.get(&network)).copied().unwrap_or(0)
-                };
-                let [of_bare, of_www] = changes.map(of_name);
-                let by = [of_bare, of_www, twice.of_network(network)];
+                let [bare_by, www_by] = changes.map(|change| change.map_or(0, |it| it.of_network(network)));
+                let by = [bare_by, www_by, twice.votes.of_network(network)];
                 let before = places(&names).map(|key| known.check(batch, &key, network));
                 let mut after = before;
                 after.iter_mut().zip(by).for_each(|(votes, by)| *votes = (*votes + by).max(0));
@@ -200,13 +212,6 @@ impl Tally {
             let keys = [keys::day_voters_sum(*day), keys::day_voters_count(*day)];
             increment(batch, keys, &voter.to_string(), *by);
         }
-    }
-}
-
-impl HostChange {
-    /// By how much the votes from each network change.
-    fn networks(&self) -> impl Iterator<Item = (Network, i64)> + use<'_> {
-        self.networks.iter().filter(|(_, by)| **by != 0).map(|(network, by)| (*network, *by))
     }
 }
 

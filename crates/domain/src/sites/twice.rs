@@ -5,13 +5,13 @@
 //! on both. It changes in the batch of the vote, as the figures do.
 
 use super::cast_vote::{CastVote, StoredVote, TracedVote};
-use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteTotals, beyond_the_first};
+use super::tally::{ACCOUNTS, COUNT, Figures, SAME_NETWORK, SUM, VoteTotals, beyond_the_first};
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families};
 use crate::report::Advance;
 use crate::sites::bans::{BAN_FIELDS, finish_bans};
-use crate::values::{Day, Hostname, Network, VoterId};
-use crate::{Decision, Error, Site, fields};
+use crate::values::{Day, Hostname, VoterId};
+use crate::{Decision, Result, Site, fields};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Hash, read};
 
@@ -23,19 +23,19 @@ pub(super) const TWICE: [&str; 4] =
     ["twice_sum_of_votes", "twice_count_of_votes", "twice_same_network_votes", "twice_account_votes"];
 
 /// The votes of a voter on both names, the one without `www.` first.
-type OnBoth<V> = [Option<V>; 2];
+type OnBoth = [Option<TracedVote>; 2];
 
 /// The vote of a voter that counts on pages. Of votes of the same second, it is the one with `www.`.
-pub(crate) fn newer(votes: OnBoth<CastVote>) -> Option<CastVote> {
-    let [bare, www] = votes;
-    match (bare, www) {
+pub(crate) fn newer(votes: impl IntoIterator<Item = Option<CastVote>>) -> Option<CastVote> {
+    let mut votes = votes.into_iter();
+    match (votes.next().flatten(), votes.next().flatten()) {
         (Some(bare), Some(www)) if bare.time > www.time => Some(bare),
         (bare, www) => www.or(bare),
     }
 }
 
 /// The other vote of a voter on both names.
-fn older(votes: OnBoth<TracedVote>) -> Option<TracedVote> {
+fn older(votes: OnBoth) -> Option<TracedVote> {
     let [bare, www] = votes;
     let (bare, www) = (bare?, www?);
     Some(if bare.vote.time > www.vote.time { www } else { bare })
@@ -44,40 +44,24 @@ fn older(votes: OnBoth<TracedVote>) -> Option<TracedVote> {
 /// The older votes of voters on both names, or changes of that.
 #[derive(Default)]
 pub(super) struct Twice {
-    totals: VoteTotals,
-    accounts: i64,
-    networks: BTreeMap<Network, i64>,
+    pub(super) votes: Figures,
     days: BTreeMap<Day, VoteTotals>,
 }
 
 impl Twice {
     /// Adds the older vote of a voter, if there are two, so many times.
-    pub(super) fn count(&mut self, votes: OnBoth<TracedVote>, times: i64) {
-        let Some(TracedVote { vote, origin }) = older(votes) else { return };
-        let by = VoteTotals { sum: vote.verdict.value() * times, count: times };
-        let of_day = self.days.entry(Day::of(vote.time)).or_default();
-        *of_day = of_day.plus(by);
-        self.totals = self.totals.plus(by);
-        if let Some(origin) = origin {
-            self.accounts += if origin.is_account { times } else { 0 };
-            *self.networks.entry(origin.network).or_default() += times;
-        }
-    }
-
-    /// By how much the older votes from each network change.
-    pub(super) fn networks(&self) -> impl Iterator<Item = (Network, i64)> + use<'_> {
-        self.networks.iter().filter(|(_, by)| **by != 0).map(|(network, by)| (*network, *by))
-    }
-
-    pub(super) fn of_network(&self, network: Network) -> i64 {
-        self.networks.get(&network).copied().unwrap_or(0)
+    pub(super) fn count(&mut self, votes: OnBoth, times: i64) {
+        let Some(traced) = older(votes) else { return };
+        let of_day = self.days.entry(Day::of(traced.vote.time)).or_default();
+        *of_day = of_day.plus(VoteTotals::of(traced.vote, times));
+        self.votes.count(traced, times);
     }
 
     /// The fields of all figures but those of networks: keys, fields and numbers. `same_network` is that of all
     /// networks.
     pub(super) fn figures(&self, bare: &Hostname, same_network: i64) -> Vec<(String, String, i64)> {
-        let VoteTotals { sum, count } = self.totals;
-        let of_site = TWICE.into_iter().zip([sum, count, same_network, self.accounts]);
+        let Figures { totals: VoteTotals { sum, count }, accounts, .. } = self.votes;
+        let of_site = TWICE.into_iter().zip([sum, count, same_network, accounts]);
         let of_site = of_site.map(|(field, number)| (keys::link(bare), field.to_owned(), number));
         let of_days = self.days.iter().flat_map(|(day, totals)| {
             day_fields(*day)
@@ -166,7 +150,7 @@ impl StoredNames<'_> {
         let known = of_bare.into_iter().chain(of_www).flat_map(|networks| &networks.0);
         let known: BTreeSet<&str> = known.map(|(network, _)| network.as_str()).collect();
         let same = known.into_iter().filter_map(|text| {
-            let older = twice.of_network(text.parse().ok()?);
+            let older = twice.votes.of_network(text.parse().ok()?);
             Some(same_network([number(of_bare, text), number(of_www, text), older]))
         });
         let (link, rest) = (keys::link(bare), keys::link_twice(bare));
@@ -175,7 +159,7 @@ impl StoredNames<'_> {
         figures.extend(stored.map(|(field, _)| ((rest.clone(), field.clone()), 0)));
         let expected = twice.figures(bare, same.sum());
         figures.extend(expected.into_iter().map(|(key, field, number)| ((key, field), number)));
-        figures.extend(twice.networks().map(|(network, by)| ((rest.clone(), network.to_string()), by)));
+        figures.extend(twice.votes.networks().map(|(network, by)| ((rest.clone(), network.to_string()), by)));
         let differences = figures.into_iter().map(|((key, field), expected)| {
             let found = number(if key == link { self.link } else { self.twice }, &field);
             WrongFigure { key, field, found, expected }
@@ -185,7 +169,7 @@ impl StoredNames<'_> {
 }
 
 /// Stores what is counted twice on all sites. Rounds: 1 for each 1,000 keys, and 3 for each site with votes on both names.
-pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<()> {
     // So that the votes of each voter count, or do not.
     finish_bans(site).await?;
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
@@ -203,7 +187,7 @@ pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<(), E
 }
 
 /// The same for one site.
-async fn count_of(site: &Site, bare: &Hostname, www: &Hostname) -> Result<(), Error> {
+async fn count_of(site: &Site, bare: &Hostname, www: &Hostname) -> Result<()> {
     let hashes = |host: &Hostname| {
         [keys::link_votes(host), keys::link_origins(host), keys::link_networks(host), keys::link(host)]
             .map(read::hash)

@@ -15,7 +15,7 @@ use crate::counts::CountedAction;
 use crate::repeats::NamedRequest;
 use crate::values::day::written;
 use crate::values::{Day, Hostname, Moment, Network, RatedAction, Timestamp, VoterId};
-use crate::{Decision, Error, Refusal, Site, fields, keys, rates};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys, rates};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
@@ -52,7 +52,7 @@ pub async fn vote(
     address: IpAddr,
     voter: VoterId,
     ballot: &SiteVote,
-) -> Result<(), Error> {
+) -> Result<()> {
     rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, address).await?;
     let action = Action { site, now, address, voter, ballot, user: None, request: None };
     action.run().await
@@ -64,7 +64,7 @@ pub async fn vote(
 ///
 /// # Errors
 /// As [`vote`], and [`Refusal::VotesDiscounted`].
-pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<(), Error> {
+pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<()> {
     actor.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     actor.demand_votes_count(now)?;
     vote_of_account(site, now, (actor, actor.user.request.as_ref()), ballot).await
@@ -75,12 +75,7 @@ pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &Sit
 ///
 /// # Errors
 /// As [`vote_as`].
-pub async fn vote_on_page(
-    site: &Site,
-    now: Timestamp,
-    actor: Actor<'_>,
-    ballot: &SiteVote,
-) -> Result<(), Error> {
+pub async fn vote_on_page(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<()> {
     let Some(names) = ballot.host.forms() else { return vote_as(site, now, actor, ballot).await };
     let counts = names.each_ref().map(|host| read::fields(keys::link(host), [COUNT_OF_VOTES]));
     let mine = actor.user.voter.map(|voter| votes_on(&names, voter));
@@ -107,7 +102,7 @@ async fn vote_of_account(
     now: Timestamp,
     (Actor { user, address }, request): (Actor<'_>, Option<&NamedRequest>),
     ballot: &SiteVote,
-) -> Result<(), Error> {
+) -> Result<()> {
     let voter = match user.voter {
         Some(voter) => voter,
         None => bind_voter(site, user).await?,
@@ -124,7 +119,7 @@ async fn vote_of_account(
 }
 
 /// Gives an account its voter.
-async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
+async fn bind_voter(site: &Site, user: &User) -> Result<VoterId> {
     let key = keys::user(user.id);
     let bound = site.act(&key, || async {
         let voter = VoterId::random()?;
@@ -185,7 +180,7 @@ impl Before {
 }
 
 impl Action<'_> {
-    async fn run(&self) -> Result<(), Error> {
+    async fn run(&self) -> Result<()> {
         // Voters compete for their own votes, for the last new voter of their address, and
         // for the votes of their network.
         let home = self.network().to_string();
@@ -213,7 +208,7 @@ impl Action<'_> {
         Network::of(self.address)
     }
 
-    async fn read(&self) -> Result<Before, Error> {
+    async fn read(&self) -> Result<Before> {
         let host = &self.ballot.host;
         // The voter is known only when both are read.
         let quotas = [false, true].map(|is_account| self.quota(self.network(), is_account));
@@ -237,7 +232,7 @@ impl Action<'_> {
             vote: stored.read(host),
             stored,
             other: other.zip(of_other.and_then(|mut votes| votes.pop())),
-            new: NewHosts::from_hash(new),
+            new: NewHosts(new),
             newcomers,
             is_known_host: count.is_some_and(|count| count != "0"),
             networks,
@@ -251,7 +246,7 @@ impl Action<'_> {
 
     /// Reads what depends on the networks that the votes on this host and on the other name came from. Rounds: 1, none
     /// if they came from this one.
-    async fn read_networks_of_votes(&self, before: &mut Before) -> Result<(), Error> {
+    async fn read_networks_of_votes(&self, before: &mut Before) -> Result<()> {
         let elsewhere = |vote: Option<TracedVote>| {
             vote.and_then(|vote| vote.network()).filter(|network| *network != self.network())
         };
@@ -281,7 +276,7 @@ impl Action<'_> {
     }
 
     /// The batch, and the vote that it withdraws; `None` if there is nothing to do.
-    fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>, Error> {
+    fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>> {
         let today = Day::of(self.now);
         let old = before.vote;
         let new = self.ballot.verdict.map(|verdict| self.new_vote(before, verdict));
@@ -383,7 +378,7 @@ impl Action<'_> {
 /// Removes a host without votes, so that voting and withdrawing leaves nothing behind. `day` is that
 /// of the last vote, if there was one.
 /// Nothing depends on it: totals of 0 are not shown anywhere. Rounds: 1.
-pub(super) async fn forget_host(site: &Site, host: &Hostname, day: Option<Day>) -> Result<(), Error> {
+pub(super) async fn forget_host(site: &Site, host: &Hostname, day: Option<Day>) -> Result<()> {
     let mut batch = Batch::new();
     batch.field_equals(keys::link(host), COUNT_OF_VOTES, "0");
     batch.delete(keys::link(host));
@@ -428,10 +423,6 @@ const DAY: &str = "day";
 const COUNT: &str = "count";
 
 impl NewHosts {
-    const fn from_hash(hash: Hash) -> Self {
-        Self(hash)
-    }
-
     fn is_of(&self, day: Day) -> bool {
         self.0.get(DAY).is_some_and(|stored| stored == day.to_string())
     }

@@ -4,7 +4,7 @@
 use crate::accounts::visit::Visit;
 use crate::activity::{Answered, Figures, Unkept};
 use crate::values::{CHART_DAYS, CHART_HOURS, Day, Hour, Timestamp};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, read};
@@ -23,7 +23,7 @@ pub fn note(site: &Site, now: Timestamp, answered: Answered) {
 ///
 /// # Errors
 /// When the store fails. If it fails after it has applied the batch, this is counted twice.
-pub async fn keep(site: &Site) -> Result<(), Error> {
+pub async fn keep(site: &Site) -> Result<()> {
     let taken = site.of::<Unkept>().take();
     // Several hours may be of one day, and a batch increments a field only once.
     let mut sums: BTreeMap<String, (Figures, u64)> = BTreeMap::new();
@@ -82,7 +82,7 @@ impl Chronicle {
 
 /// Reads what happened, with what this server has not stored yet. Rounds: 1, of 54 hashes of at
 /// most 41 numbers each.
-pub async fn chronicle(visit: &mut Visit) -> Result<Chronicle, Error> {
+pub async fn chronicle(visit: &mut Visit) -> Result<Chronicle> {
     let (now, site) = (visit.now(), visit.site_too());
     let hours: Vec<_> = Hour::of(now).last(CHART_HOURS).collect();
     let days: Vec<_> = Day::of(now).last(CHART_DAYS).collect();
@@ -120,8 +120,6 @@ mod tests {
     use super::*;
     use crate::activity::ActionCounters;
     use crate::counts::CountedAction;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use tidings_keyspace::{EngineClock, Expiry, Store, StoreOptions};
@@ -131,7 +129,7 @@ mod tests {
     const HOUR: u64 = 3_600;
 
     fn site_on(store: &Store) -> Arc<Site> {
-        Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()))
+        Arc::new(Site::on(store.clone()))
     }
 
     async fn read(site: &Arc<Site>, now: u64) -> Chronicle {

@@ -3,26 +3,19 @@
 use crate::keys;
 use crate::keys::families::{self, Cap, Family, Full, Holds};
 use crate::store_rules::{Claims, Fault, Mend, Rule, Source, Subject, SubjectItem, claims};
-use crate::values::{INBOX_OVERFLOW, INBOX_SIZE};
+use crate::values::INBOX_OVERFLOW;
 use std::sync::LazyLock;
 use tidings_keyspace::{Batch, read};
 
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let sentence = "a list is not longer than it may be";
-    let capped = families::ALL.iter().copied().filter(|family| cap_of(family).is_some());
+    let capped = families::ALL.iter().copied().filter(|family| family.cap.is_some());
     capped.map(|of| Rule { of, sentence, check: claims(capped_list) }).collect()
 });
 
 /// For lists that people have chosen, or that moderators have written: only they know what can go.
 const PERSON: Mend =
     Mend::Person("ask whose list it is to shorten it, or remove members by hand until it is short enough");
-
-fn cap_of(family: &Family) -> Option<Cap> {
-    if *family == families::USER_INBOX {
-        return Some(Cap { most: INBOX_SIZE, full: Full::OldestLeaves });
-    }
-    family.cap
-}
 
 /// Members beyond the most that are no fault: people who write to one inbox at the same time make it a little longer,
 /// until the next entry.
@@ -31,13 +24,10 @@ fn tolerated(family: &Family) -> u64 {
 }
 
 fn capped_list(subject: &Subject, claims: &mut Claims) {
-    let Some(Cap { most, full }) = cap_of(subject.family) else { return };
+    let Some(Cap { most, full }) = subject.family.cap else { return };
     let (of, tolerated) = (subject.of.clone(), tolerated(subject.family));
-    let fault = move |count: u64, mend| Fault {
-        key: of.key.clone(),
-        found: format!("{count} members"),
-        expected: format!("at most {most}"),
-        mend,
+    let fault = move |count: u64, mend| {
+        Fault::new(&of.key, format_args!("{count} members"), format_args!("at most {most}"), mend)
     };
     if let Some(hash) = subject.hash() {
         // The field of flags that is none.

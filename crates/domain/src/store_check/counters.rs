@@ -6,7 +6,7 @@ use crate::store_rules::claims::{Fault, Found, Mend};
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::Subject;
 use crate::values::UserId;
-use crate::{Error, Site};
+use crate::{Result, Site};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answer, Batch, Fetch, read};
 
@@ -55,7 +55,7 @@ impl Highest {
     /// The counters that are too low. They never fall, so they are read once, at the end. The
     /// counter of articles may be absent in a database of Lamer News, and is raised when a server
     /// starts.
-    pub(super) async fn faults(self, site: &Site) -> Result<Vec<Found>, Error> {
+    pub(super) async fn faults(self, site: &Site) -> Result<Vec<Found>> {
         let counter =
             |(key, highest)| read::string(key).or_absent().map(move |stored| (key, highest, stored));
         let counters = self.0.into_iter().map(counter).collect::<Vec<_>>();
@@ -68,21 +68,14 @@ impl Highest {
                 Ok(found) if found >= expected || is_articles_of_lamer_news => continue,
                 Ok(found) => {
                     let mut batch = Batch::new();
-                    match &stored {
-                        Some(stored) => batch.string_equals(key, stored),
-                        None => batch.key_absent(key),
-                    };
+                    batch.string_unchanged(key, stored.as_ref());
                     batch.increment(key, expected - found);
                     Mend::write(batch, format!("raise the counter to {expected}"))
                 }
                 Err(_) => Mend::Person("set the counter by hand to the highest id in use"),
             };
-            let fault = Fault {
-                key: key.to_owned(),
-                found: stored.unwrap_or_else(|| "nothing".to_owned()),
-                expected: format!("{expected} or more"),
-                mend,
-            };
+            let found = stored.as_deref().unwrap_or("nothing");
+            let fault = Fault::new(key, found, format_args!("{expected} or more"), mend);
             // The id of a key is in a field of it, or is the name of one.
             let rests_on = ["id".to_owned(), highest.to_string()].map(|part| Source::part(&holder, part));
             faults.push(Found::of(fault, rests_on.into()));

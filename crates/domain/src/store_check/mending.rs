@@ -7,7 +7,7 @@ use crate::items::{self, Item as SiteItem};
 use crate::store_rules::claims::{Fault, Mend};
 use crate::timelines::check::HomeCheck;
 use crate::values::{Moment, NewsId};
-use crate::{Applied, Error, Site};
+use crate::{Applied, Result, Site};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// Articles that are read together.
@@ -16,14 +16,14 @@ const MANY_AT_ONCE: usize = 200;
 const MENDS_AT_ONCE: usize = 32;
 
 /// Mends some faults; returns for each of them whether it could be.
-pub(super) async fn mend_faults(site: &Site, now: Moment, faults: &[&Fault]) -> Result<Vec<bool>, Error> {
+pub(super) async fn mend_faults(site: &Site, now: Moment, faults: &[&Fault]) -> Result<Vec<bool>> {
     mend_articles(site, now, faults).await?;
     number_items(site, faults).await?;
     stream::iter(faults).map(|fault| mend(site, now, fault)).buffered(MENDS_AT_ONCE).try_collect().await
 }
 
 /// Gives items their numbers, many at a time.
-async fn number_items(site: &Site, faults: &[&Fault]) -> Result<(), Error> {
+async fn number_items(site: &Site, faults: &[&Fault]) -> Result<()> {
     let item = |fault: &&Fault| if let Mend::Number(item) = fault.mend { Some(item) } else { None };
     let items: Vec<SiteItem> = faults.iter().filter_map(item).collect();
     readable(items::number_missing(site, &items).await)?;
@@ -37,7 +37,7 @@ async fn number_items(site: &Site, faults: &[&Fault]) -> Result<(), Error> {
 }
 
 /// Makes articles anew, many at a time.
-async fn mend_articles(site: &Site, now: Moment, faults: &[&Fault]) -> Result<(), Error> {
+async fn mend_articles(site: &Site, now: Moment, faults: &[&Fault]) -> Result<()> {
     let id = |fault: &&Fault| if let Mend::Article(id) = fault.mend { Some(id) } else { None };
     let ids: Vec<NewsId> = faults.iter().filter_map(id).collect();
     for ids in ids.chunks(MANY_AT_ONCE) {
@@ -51,7 +51,7 @@ async fn mend_articles(site: &Site, now: Moment, faults: &[&Fault]) -> Result<()
 }
 
 /// Mends one fault; whether it could be.
-async fn mend(site: &Site, now: Moment, fault: &Fault) -> Result<bool, Error> {
+async fn mend(site: &Site, now: Moment, fault: &Fault) -> Result<bool> {
     let mended = match &fault.mend {
         Mend::Write(batch, _) => {
             site.apply((**batch).clone()).await.map(|applied| matches!(applied, Applied::Yes(_)))

@@ -73,14 +73,14 @@ async fn send_all(
     let mut cursor = None;
     loop {
         let names = store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        let (mut damaged, mut strangers) = (names.damaged, names.not_text);
+        let (damaged, strangers) = (names.damaged, names.not_text);
+        let mut page = ReadPage { damaged, strangers, ..ReadPage::default() };
         let mut keys = names.keys.as_slice();
         loop {
             let (together, later) = keys.split_at(read_together(keys));
-            let (damaged, strangers) = (damaged.take(), std::mem::take(&mut strangers));
-            let mut page = ReadPage { damaged, strangers, ..ReadPage::default() };
             page.read(store, families, of, together).await?;
             let large: Vec<Subject> = page.values.iter().filter_map(ReadKey::large).cloned().collect();
+            let page = std::mem::take(&mut page);
             if pages.send(Ok(page)).await.is_err() || !send_parts(store, large, pages).await? {
                 return Ok(());
             }

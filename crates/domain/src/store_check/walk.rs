@@ -13,7 +13,7 @@ use crate::store_rules::claims::Claim;
 use crate::store_rules::existing::Existing;
 use crate::store_rules::{Fault, Found, Mend, Rule, Subject, SubjectItem, subject};
 use crate::values::Moment;
-use crate::{Error, Site};
+use crate::{Error, Result, Site};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
         self.now.after(self.began.elapsed())
     }
 
-    pub(super) async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport, Error> {
+    pub(super) async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport> {
         let families = (!self.part.is_all()).then(|| self.rules.keys().copied().collect());
         let (mut values, reading) = read_all(self.site, families, self.now);
         while let Some(page) = values.recv().await {
@@ -116,34 +116,24 @@ impl<'a> Walk<'a> {
     }
 
     /// Asks for what the rules demand of some keys.
-    async fn check_page(
-        &mut self,
-        page: ReadPage,
-        progress: &mut (impl FnMut(u64) + Send),
-    ) -> Result<(), Error> {
+    async fn check_page(&mut self, page: ReadPage, progress: &mut (impl FnMut(u64) + Send)) -> Result<()> {
         if let Some((before, after)) = &page.damaged {
             self.add_damage(before, after);
         }
         page.strangers.iter().for_each(|name| self.report.add_stranger(name));
         let (mut ruled, mut in_rounds) = (Vec::new(), Vec::new());
         for ReadKey { subject, value, expiry } in page.values {
-            let value = match (value, &expiry) {
+            let (value, expiry) = match (value, expiry) {
                 (_, Some(Ok(Answer::Expiry(Expiry::Absent)))) => continue,
-                (Err(error), _) => {
+                (Err(error), _) | (_, Some(Err(error))) => {
                     self.add_unreadable(&subject, &error);
                     continue;
                 }
-                (_, Some(Err(error))) => {
-                    self.add_unreadable(&subject, error);
-                    continue;
-                }
-                (Ok(value), _) => value,
+                (Ok(value), expiry) => (value, expiry.and_then(Result::ok)),
             };
             let whole = expiry.is_some().then_some(SubjectItem::Whole);
             self.highest.note(&subject, &value);
-            if let Some(Ok(expiry)) = expiry {
-                self.check_expiry(&subject, &expiry);
-            }
+            expiry.iter().for_each(|expiry| self.check_expiry(&subject, expiry));
             let Some(rules) = self.rules.get(subject.family.name) else { continue };
             for item in whole.into_iter().chain(subject::items_of(value)) {
                 let subject = subject.with(item);
@@ -175,12 +165,9 @@ impl<'a> Walk<'a> {
         self.wrong.add_damage(before, after);
         let name = |key: &str, end: &str| if key.is_empty() { end.to_owned() } else { format!("{key:?}") };
         let (before_name, after_name) = (name(before, "the beginning"), name(after, "the end"));
-        let fault = Fault {
-            key: before.to_owned(),
-            found: format!("damage between {before_name} and {after_name}"),
-            expected: "keys that can be read".to_owned(),
-            mend: Mend::Person("restore the store from a backup"),
-        };
+        let found = format!("damage between {before_name} and {after_name}");
+        let mend = Mend::Person("restore the store from a backup");
+        let fault = Fault::new(before, found, "keys that can be read", mend);
         // The key before the damage is good.
         let found = Found { part: Some("what follows".to_owned()), ..Found::of(fault, Vec::new()) };
         self.add(found, "the file of the store can be read");
@@ -192,8 +179,8 @@ impl<'a> Walk<'a> {
             error => error.to_string(),
         };
         let expected = format!("a {}", subject.family.holds.name());
-        let advice = "look at the key; restore it from a backup, or delete it";
-        let fault = Fault { key: subject.key.clone(), found, expected, mend: Mend::Person(advice) };
+        let mend = Mend::Person("look at the key; restore it from a backup, or delete it");
+        let fault = Fault::new(&subject.key, found, expected, mend);
         self.add(Found::of(fault, Vec::new()), "each key holds a value of its type");
     }
 
@@ -211,8 +198,7 @@ impl<'a> Walk<'a> {
             }
             _ => return,
         };
-        let (key, found, expected) = (subject.key.clone(), found.to_owned(), expected.to_owned());
-        let fault = Fault { key, found, expected, mend };
+        let fault = Fault::new(&subject.key, found, expected, mend);
         // The value itself is good.
         let found = Found { part: Some("the expiry".to_owned()), ..Found::of(fault, Vec::new()) };
         self.add(found, "limits, sessions and links expire, and nothing else does");
@@ -225,7 +211,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes what seems to differ by the claims that were begun first.
-    async fn note_judged(&mut self) -> Result<(), Error> {
+    async fn note_judged(&mut self) -> Result<()> {
         if let Some(judging) = self.judging.pop_front() {
             for (subject, rule) in joined(judging.await)?? {
                 self.suspect(subject, rule);
@@ -235,7 +221,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks again at what seems to differ, reports it, and mends it.
-    async fn settle_suspects(&mut self) -> Result<(), Error> {
+    async fn settle_suspects(&mut self) -> Result<()> {
         while !self.judging.is_empty() {
             self.note_judged().await?;
         }
@@ -271,7 +257,7 @@ impl<'a> Walk<'a> {
 
     /// Decides what becomes of faults, mends those that can be mended, all at the same time, and
     /// reports them.
-    async fn decide(&mut self, mut ready: Vec<Ready>) -> Result<(), Error> {
+    async fn decide(&mut self, mut ready: Vec<Ready>) -> Result<()> {
         for one in &mut ready {
             let Found { fault, part, missing, sources } = &one.found;
             if one.outcome == Outcome::Person {
@@ -297,7 +283,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Mends what can be mended, and looks once more whether it is.
-    async fn mend_all(&mut self, ready: &mut [Ready]) -> Result<(), Error> {
+    async fn mend_all(&mut self, ready: &mut [Ready]) -> Result<()> {
         let mut mendable: Vec<&mut Ready> =
             ready.iter_mut().filter(|one| one.outcome == Outcome::Mendable).collect();
         let faults: Vec<&Fault> = mendable.iter().map(|one| &one.found.fault).collect();
@@ -367,7 +353,7 @@ async fn judged(
 }
 
 /// The result of a task of the walk.
-fn joined<T>(outcome: Result<T, JoinError>) -> Result<T, Error> {
+fn joined<T>(outcome: Result<T, JoinError>) -> Result<T> {
     outcome.map_err(|error| Error::Internal(format!("a read of the check has failed: {error}")))
 }
 

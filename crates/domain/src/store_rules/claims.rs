@@ -8,7 +8,7 @@ use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
 use crate::keys;
 use crate::keys::families::Family;
-use crate::values::{NewsId, RemovedBy, UserId, Withheld};
+use crate::values::{NewsId, PostState, RemovedBy, UserId};
 use std::fmt::Display;
 use std::str::FromStr;
 use tidings_keyspace::{Answer, Answers, Batch, Fetch, Hash, KeyspaceError, Query, Read, read};
@@ -68,10 +68,19 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// What is found at a key instead of what is expected, and the remedy.
+    pub(crate) fn new(
+        key: impl Into<String>,
+        found: impl Display,
+        expected: impl Display,
+        mend: Mend,
+    ) -> Self {
+        Self { key: key.into(), found: found.to_string(), expected: expected.to_string(), mend }
+    }
+
     /// A list lacks a member.
     pub(crate) fn lacks(key: impl Into<String>, member: impl Display, mend: Mend) -> Self {
-        let (found, expected) = (format!("no member {member}"), format!("the member {member}"));
-        Self { key: key.into(), found, expected, mend }
+        Self::new(key, format_args!("no member {member}"), format_args!("the member {member}"), mend)
     }
 }
 
@@ -272,8 +281,7 @@ impl<'a> Claims<'a> {
 
     /// The key itself is wrong whatever else is stored.
     pub(crate) fn wrong(&mut self, found: impl Display, expected: impl Display, mend: Mend) {
-        let (found, expected) = (found.to_string(), expected.to_string());
-        self.fault(Fault { key: self.subject.key.clone(), found, expected, mend });
+        self.fault(Fault::new(&self.subject.key, found, expected, mend));
     }
 
     /// The value does not have its form.
@@ -283,20 +291,15 @@ impl<'a> Claims<'a> {
 
     /// A post that moderators have removed or merged, and nothing else, names the line of the log that removed it. A post that
     /// was rejected was never shown, and names none.
-    pub(crate) fn removal(
-        &mut self,
-        post: impl Display,
-        (removed, state): (Option<&RemovedBy>, Option<&Withheld>),
-        was_unseen: bool,
-    ) {
-        let is_removed = state.is_some_and(|state| state.is_removed() || state.is_merged());
+    pub(crate) fn removal(&mut self, post: impl Display, removed: Option<&RemovedBy>, state: PostState<'_>) {
+        let is_removed = state.withheld.is_some_and(|state| state.is_removed() || state.is_merged());
         let (found, expected, mend) = match removed {
             Some(RemovedBy { line, .. }) if is_removed => {
                 let what = format!("{post} removed by the line {line}");
                 return self.refers(what, keys::moderation(*line), Mend::Person(LOST_LINE));
             }
             Some(_) => ("with a removal, which is not removed", "no removal", LEFT_BEHIND),
-            None if is_removed && !was_unseen => {
+            None if is_removed && !state.unseen => {
                 ("is removed, and names no line", "the line that removed it", LOST_REMOVAL)
             }
             None => return,
@@ -310,25 +313,6 @@ impl<'a> Claims<'a> {
             let mend = Mend::write(self.subject.removal(), "remove the member");
             self.wrong(format_args!("the member {member:?}"), expected, mend);
         }
-    }
-
-    /// The hash must have the id of the key.
-    pub(crate) fn own_id(&mut self) {
-        let (stored, id) = (self.subject.field("id"), self.subject.part());
-        if stored != Some(id) {
-            self.of("id")
-                .malformed(format_args!("id {}", stored.unwrap_or("absent")), format_args!("id {id}"));
-        }
-    }
-
-    /// The member as what it should be. If it is something else, that is wrong.
-    pub(crate) fn member<T: FromStr>(&mut self, expected: &str) -> Option<T> {
-        let (member, _) = self.subject.member()?;
-        let parsed = member.parse().ok();
-        if parsed.is_none() {
-            self.malformed(format_args!("the member {member:?}"), expected);
-        }
-        parsed
     }
 
     /// The text of a string as what it should be. If it is something else, that is wrong.
@@ -345,13 +329,6 @@ impl<'a> Claims<'a> {
     pub(crate) fn counts(&mut self, field: &'static str, found: i64, expected: i64) {
         if let Some(fault) = counter_fault(&self.subject.key, field, found, expected) {
             self.fault(fault);
-        }
-    }
-
-    /// Why something is withheld must be readable: whether it is listed follows from it.
-    pub(crate) fn state(&mut self, stored: Option<&str>) {
-        if let Some(stored) = stored.filter(|stored| stored.parse::<Withheld>().is_err()) {
-            self.malformed(format_args!("withheld {stored:?}"), "withheld as docs/data-layout.md says");
         }
     }
 
@@ -414,20 +391,6 @@ impl<'a> Claims<'a> {
         self.place_at(place.0, place.1);
         owner.into_iter().for_each(|owner| self.besides(Source::existence(owner)));
     }
-
-    /// A sorted set must not have a member. It is removed, unless what the claim rests on has changed.
-    pub(crate) fn not_listed(&mut self, list: String, member: impl Display, why: &str) {
-        let (mut batch, member, why) = (self.unchanged(), member.to_string(), why.to_owned());
-        batch.sorted_remove(&list, &member);
-        let place = (list.clone(), member.clone());
-        self.add(read::score(&list, &member), move |stored| {
-            stored?;
-            let mend = Mend::write(batch, "remove the member");
-            let (found, expected) = (format!("the member {member}"), format!("no such member: {why}"));
-            Some(Fault { key: list, found, expected, mend })
-        });
-        self.place_at(place.0, place.1);
-    }
 }
 
 /// The key of the user or of the story that a key belongs to.
@@ -450,12 +413,8 @@ pub(crate) fn counter_fault(key: &str, field: &str, found: i64, expected: i64) -
     // An increment, so that no change in between is lost.
     batch.increment_field(key, field, expected - found);
     let mend = Mend::write(batch, format!("change the field {field} to {expected}"));
-    (found != expected).then(|| Fault {
-        key: key.to_owned(),
-        found: format!("{field} {found}"),
-        expected: format!("{field} {expected}"),
-        mend,
-    })
+    (found != expected)
+        .then(|| Fault::new(key, format_args!("{field} {found}"), format_args!("{field} {expected}"), mend))
 }
 
 /// The fault of a score that is a number of something, if there is one. An absent member counts 0.
@@ -464,12 +423,8 @@ pub(crate) fn score_fault(key: &str, member: &str, found: Option<f64>, expected:
     let mut batch = Batch::new();
     batch.sorted_increment(key, member, expected - stored);
     let mend = Mend::write(batch, format!("change the score of {member} to {expected}"));
-    (!is_same(stored, expected)).then(|| Fault {
-        key: key.to_owned(),
-        found: format!("the member {member} with the score {stored}"),
-        expected: format!("the member {member} with the score {expected}"),
-        mend,
-    })
+    let with = |score| format!("the member {member} with the score {score}");
+    (!is_same(stored, expected)).then(|| Fault::new(key, with(stored), with(expected), mend))
 }
 
 /// Whether two scores are the same, but for how fractions were written.

@@ -26,9 +26,8 @@ pub(crate) fn is_entry<R: Stored>(
     subject: &Subject,
     claims: &mut Claims,
     expected: &'static str,
-    record: Option<(String, impl FnOnce(&Hash) -> Option<R> + Send + 'static)>,
+    (key, record_of): (String, impl FnOnce(&Hash) -> Option<R> + Send + 'static),
 ) {
-    let Some((key, record_of)) = record else { return claims.unreadable(expected) };
     let list = ListedMember::of(subject);
     claims.belongs(expected, read::hash(&key), move |hash, batch| {
         if hash.is_empty() {

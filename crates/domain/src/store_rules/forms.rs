@@ -1,6 +1,6 @@
 //! Forms: what a text, a member or the fields of a hash look like.
 
-use super::claims::Claims;
+use super::claims::{Claims, whole};
 use super::subject::Subject;
 use crate::values::UserId;
 use std::str::FromStr;
@@ -18,6 +18,8 @@ pub(crate) enum Form {
     Field(fn(&str, &str) -> bool),
     /// The same, where values may be secrets.
     SecretField(fn(&str, &str) -> bool),
+    /// The hash has the id of its key.
+    OwnId,
     /// The values of these fields, which must be there.
     Has(&'static [&'static str], fn(&str) -> bool),
     /// The values of these fields, if they are there.
@@ -31,95 +33,80 @@ pub(crate) enum Form {
 impl Form {
     /// Claims that something has the form, which is called so.
     pub(super) fn claim(&self, expected: &str, subject: &Subject, claims: &mut Claims) {
+        let member = subject.member().map(|(member, _)| member);
         match self {
             Self::Text(has_form) => {
                 if let Some(text) = subject.text().filter(|text| !has_form(text)) {
-                    claims.malformed(
-                        format_args!("a text of {} bytes without this form", text.len()),
-                        expected,
-                    );
+                    let found = format!("a text of {} bytes without this form", text.len());
+                    claims.malformed(found, expected);
                 }
             }
             Self::Member(has_form) => {
-                if let Some((member, _)) = subject.member().filter(|(member, _)| !has_form(member)) {
+                if let Some(member) = member.filter(|member| !has_form(member)) {
                     claims.malformed(format_args!("the member {member:?}"), expected);
                 }
             }
             Self::MemberOrGone(has_form) => {
-                if subject.member().is_some_and(|(member, _)| !has_form(member)) {
+                if member.is_some_and(|member| !has_form(member)) {
                     claims.unreadable(expected);
                 }
             }
-            Self::Field(has_form) => {
+            Self::Field(has_form) | Self::SecretField(has_form) => {
+                let is_secret = matches!(self, Self::SecretField(_));
                 for (field, value) in subject.fields().filter(|(field, value)| !has_form(field, value)) {
-                    claims.of(field).malformed(format_args!("the field {field:?} with {value:?}"), expected);
+                    let value = if is_secret { String::new() } else { format!(" with {value:?}") };
+                    claims.of(field).malformed(format_args!("the field {field:?}{value}"), expected);
                 }
             }
-            Self::SecretField(has_form) => {
-                for (field, _) in subject.fields().filter(|(field, value)| !has_form(field, value)) {
-                    claims.of(field).malformed(format_args!("the field {field:?}"), expected);
+            Self::OwnId => {
+                let (stored, id) = (subject.field("id"), subject.part());
+                if subject.hash().is_some() && stored != Some(id) {
+                    let found = format!("id {}", stored.unwrap_or("absent"));
+                    claims.of("id").malformed(found, format_args!("id {id}"));
                 }
             }
-            Self::Has(fields, has_form) => of_fields(fields, true, *has_form, expected, (subject, claims)),
-            Self::MayHave(fields, has_form) => {
-                of_fields(fields, false, *has_form, expected, (subject, claims))
+            Self::Has(fields, has_form) | Self::MayHave(fields, has_form) => {
+                let Some(hash) = subject.hash() else { return };
+                for field in *fields {
+                    let found = match hash.get(field) {
+                        Some(value) if !has_form(value) => format!("{field} {value:?}"),
+                        None if matches!(self, Self::Has(..)) => format!("no field {field}"),
+                        _ => continue,
+                    };
+                    claims.of(field).malformed(found, format_args!("{field} as {expected}"));
+                }
             }
             Self::Counts(counter, besides) => {
                 let others =
                     subject.fields().filter(|(field, _)| field != counter && !besides.contains(field));
-                counted(counter, others.count(), false, (subject, claims));
+                counted(counter, whole(others.count()), false, (subject, claims));
             }
             Self::Drawn(counter) => {
                 let numbers = subject.fields().filter_map(|(field, _)| field.parse::<UserId>().ok());
                 let highest = numbers.map(|number| number.0).max().unwrap_or(0);
-                counted(counter, usize::try_from(highest).unwrap_or(usize::MAX), true, (subject, claims));
+                counted(counter, whole(highest), true, (subject, claims));
             }
         }
     }
 }
+
+/// The form of the field `withheld`, from which follows whether a post is listed.
+pub(crate) const STATE: &str = "docs/data-layout.md says";
 
 /// Whether a text can be read as something.
 pub(crate) fn is<T: FromStr>(text: &str) -> bool {
     text.parse::<T>().is_ok()
 }
 
-fn of_fields(
-    fields: &[&'static str],
-    are_there: bool,
-    has_form: fn(&str) -> bool,
-    expected: &str,
-    (subject, claims): (&Subject, &mut Claims),
-) {
-    let Some(hash) = subject.hash() else { return };
-    for field in fields {
-        match hash.get(field) {
-            Some(value) if !has_form(value) => {
-                claims
-                    .of(field)
-                    .malformed(format_args!("{field} {value:?}"), format_args!("{field} as {expected}"));
-            }
-            None if are_there => {
-                claims
-                    .of(field)
-                    .malformed(format_args!("no field {field}"), format_args!("{field} as {expected}"));
-            }
-            _ => {}
-        }
-    }
-}
-
 /// A counter in a field has a number, or at least that.
-fn counted(counter: &'static str, number: usize, or_more: bool, (subject, claims): (&Subject, &mut Claims)) {
+fn counted(counter: &'static str, number: i64, or_more: bool, (subject, claims): (&Subject, &mut Claims)) {
     let Some(hash) = subject.hash() else { return };
-    let number = i64::try_from(number).unwrap_or(i64::MAX);
     match hash.get(counter).map_or(Ok(0), str::parse::<i64>) {
         Ok(found) if or_more && found >= number => {}
         Ok(found) => claims.of(counter).counts(counter, found, number),
         Err(_) => {
-            claims.of(counter).malformed(
-                format_args!("{counter}, which is no number"),
-                format_args!("a number in {counter}"),
-            );
+            let found = format!("{counter}, which is no number");
+            claims.of(counter).malformed(found, format_args!("a number in {counter}"));
         }
     }
 }

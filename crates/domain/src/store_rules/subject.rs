@@ -160,14 +160,11 @@ impl Subject {
             (SubjectItem::Whole, Answer::Expiry(expiry)) => {
                 (expiry != Expiry::Absent).then_some(SubjectItem::Whole)
             }
-            (SubjectItem::Text(_), Answer::Text(text)) => text.map(SubjectItem::Text),
-            (SubjectItem::Hash(_), Answer::Hash(hash)) => {
-                (!hash.is_empty()).then(|| SubjectItem::Hash(Arc::new(sorted(hash))))
-            }
             (SubjectItem::Member(member), Answer::Bool(true)) => Some(SubjectItem::Member(member.clone())),
             (SubjectItem::Scored(member, _), Answer::Scores(scores)) => {
                 scores.first().copied().flatten().map(|score| SubjectItem::Scored(member.clone(), score))
             }
+            (SubjectItem::Text(_) | SubjectItem::Hash(_), answer) => items_of(answer).pop(),
             _ => None,
         }
     }

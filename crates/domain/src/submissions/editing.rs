@@ -1,6 +1,6 @@
 //! Editing and deleting stories.
 
-use super::{Submission, SubmissionContent, Submitted, url_guards};
+use super::{Submission, Submitted, url_guards};
 use crate::accounts::users::User;
 use crate::accounts::{admission, trust};
 use crate::activity::ActionCounters;
@@ -13,7 +13,7 @@ use crate::records::AsRead;
 use crate::timelines::stored as tweets;
 use crate::timelines::tweets::Tweet;
 use crate::values::{Moment, NewsId, Thing, Topics, Withheld};
-use crate::{Decision, Error, Refusal, Site, keys, review};
+use crate::{Decision, Refusal, Result, Site, keys, review};
 use tidings_keyspace::Batch;
 
 /// Changes title, content and topics of an item.
@@ -29,7 +29,7 @@ pub async fn edit_news(
     viewer: &User,
     id: NewsId,
     submission: &Submission,
-) -> Result<(), Error> {
+) -> Result<()> {
     viewer.demand_may_post(now.timestamp())?;
     viewer.demand_confirmed(site)?;
     submission.check_edit()?;
@@ -62,7 +62,7 @@ pub(crate) async fn write_edit(
     (story, after): (&StoredStory, News),
     comes_back: bool,
     batch: &mut Batch,
-) -> Result<(), Error> {
+) -> Result<()> {
     if after.url != story.url {
         let people = (viewer, &**story);
         url_guards::move_to((site, now.timestamp()), people, (&after.url, comes_back), batch).await?;
@@ -84,7 +84,7 @@ pub(crate) async fn write_edit(
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
-pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
+pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<()> {
     let key = keys::news(id);
     let deleted = site.act(&key, || async {
         let story = read_changeable(site, now, viewer, id).await?;
@@ -109,25 +109,16 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
 }
 
 /// The tweet that announced an item, if it still exists.
-pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option<AsRead<Tweet>>, Error> {
-    let Some(id) = news.tweet_id else {
-        return Ok(None);
-    };
+pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option<AsRead<Tweet>>> {
+    let Some(id) = news.tweet_id else { return Ok(None) };
     let tweet = site.store.fetch(tweets::by_id(id)).await?;
     // Another program may have written another tweet's id.
     Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
 }
 
 /// An item that the viewer may change now. Rounds: 1.
-async fn read_changeable(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<StoredStory, Error> {
+async fn read_changeable(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<StoredStory> {
     let story = site.store.fetch(StoredStory::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
     story.may_change(viewer, now.timestamp(), site.rules.limits.news_edit_seconds)?;
     Ok(story)
-}
-
-impl SubmissionContent {
-    /// The keys that guard against reposts. None for a text, or when that limit is off.
-    pub(super) fn guard_keys(&self, site: &Site) -> Vec<String> {
-        self.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default()
-    }
 }

@@ -14,7 +14,7 @@ use crate::post_state::Moderated;
 use crate::records::AsRead;
 use crate::timelines::tweets::TweetDraft;
 use crate::values::{CommentAddress, CommentId, Moment, Thing, Topic, Withheld};
-use crate::{Error, Site, keys, review};
+use crate::{Result, Site, keys, review};
 use tidings_keyspace::{Batch, CheckId};
 
 /// The comment that waits with its story.
@@ -54,7 +54,7 @@ impl Publication {
         site: &Site,
         now: Moment,
         (story, author): (StoredStory, Option<&User>),
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let address = CommentAddress { news: story.id, comment: FIRST };
         let known = site.store.fetch(KnownTopics::among(&story.topics)).await?.existing();
         // An author who has left announces nothing.

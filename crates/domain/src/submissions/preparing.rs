@@ -7,39 +7,33 @@ use crate::accounts::trust;
 use crate::news::item::News;
 use crate::rates::{self, RatedAccount};
 use crate::values::{Moment, NewsId, NewsUrl, RatedAction};
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use tidings_keyspace::read;
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.
 /// Rounds: 2; 1 if there is none.
-pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
+pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>> {
     let url_keys = url_guards::keys_of(site, url);
-    let found = site.store.fetch(url_keys.iter().map(read::string).collect::<Vec<_>>()).await?;
-    let mut found = url_keys.iter().zip(found);
-    let id: Option<NewsId> = found.find_map(|(key, id)| fields::read_string(id.as_deref(), || key.clone()));
-    let Some(id) = id else {
-        return Ok(None);
-    };
-    let news = site.store.fetch(News::by_id(id)).await?;
-    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
+    let found = site.store.fetch(url_keys.into_iter().map(fields::string).collect::<Vec<_>>()).await?;
+    shown(site, found.into_iter().flatten().next()).await
+}
+
+/// A story, if everybody sees it. Rounds: 1, none without an id.
+async fn shown(site: &Site, id: Option<NewsId>) -> Result<Option<News>> {
+    let news = site.store.fetch(id.map(News::by_id)).await?;
+    Ok(news.flatten().filter(|news| news.state().is_public()))
 }
 
 /// A recent story whose address is likely the one of this URL, although a submission would make a new story;
 /// `None` if there is none. Rounds: 2; 1 if there is none.
-pub async fn find_likely_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
+pub async fn find_likely_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>> {
     let same = url_guards::keys_of(site, url);
     if same.is_empty() {
         return Ok(None);
     }
-    let likely = keys::likely_url(url);
-    let reads = same.iter().map(read::string).collect::<Vec<_>>();
-    let (same, found) = site.store.fetch((reads, read::string(&likely))).await?;
-    let id: Option<NewsId> = fields::read_string(found.as_deref(), || likely.clone());
-    let Some(id) = id.filter(|_| same.iter().all(Option::is_none)) else {
-        return Ok(None);
-    };
-    let news = site.store.fetch(News::by_id(id)).await?;
-    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
+    let same = same.iter().map(read::string).collect::<Vec<_>>();
+    let (same, likely) = site.store.fetch((same, fields::string(keys::likely_url(url)))).await?;
+    shown(site, likely.filter(|_| same.iter().all(Option::is_none))).await
 }
 
 /// Takes a token for fetching a title from the account and from the address. Administrators
@@ -47,7 +41,7 @@ pub async fn find_likely_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
-pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<(), Error> {
+pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<()> {
     let lacking = trust::of_acting(site, now.timestamp(), actor.user).await?;
     let account = RatedAccount { id: actor.id, lacking };
     rates::spend_for(site, now, RatedAction::FetchTitle, Some(account), actor.address).await

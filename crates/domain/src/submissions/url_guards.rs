@@ -5,9 +5,9 @@
 use crate::accounts::users::User;
 use crate::news::item::News;
 use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Fetch, read};
+use tidings_keyspace::{Batch, read};
 
 /// The keys of a URL: ours, and that of the original. None when that limit is off.
 pub(crate) fn keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
@@ -30,7 +30,7 @@ fn keys_of_story(news: &News) -> Vec<String> {
 }
 
 /// Adds to a batch that nothing names the URL of a story any more. Rounds: 1, none for a text.
-pub(crate) async fn forget(site: &Site, batch: &mut Batch, news: &News) -> Result<(), Error> {
+pub(crate) async fn forget(site: &Site, batch: &mut Batch, news: &News) -> Result<()> {
     let own = news.id.to_string();
     let holders = holders(site, &keys_of_story(news)).await?;
     for (key, _) in holders.into_iter().filter(|(_, holder)| *holder == own) {
@@ -56,14 +56,14 @@ impl Holders {
         viewer: &User,
         own: Option<NewsId>,
         held: Vec<(String, String)>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if held.is_empty() {
             return Ok(Self::default());
         }
         let holder = |(key, holder): &(String, String)| {
             let id: Option<NewsId> = fields::read_string(Some(holder), || key.clone());
             let id = id.filter(|id| Some(*id) != own);
-            id.map(|id| read::hash_fields(keys::news(id), News::FIELDS).map(News::from_fields))
+            id.map(News::by_id)
         };
         let stories = site.store.fetch(held.iter().map(holder).collect::<Vec<_>>()).await?;
         let mut holders = Self::default();
@@ -78,10 +78,8 @@ impl Holders {
 
     /// Makes a batch fail if another story takes a key.
     pub(crate) fn demand_free(&self, batch: &mut Batch, key: &str) {
-        match self.giving_way.iter().find(|(held, _)| held == key) {
-            Some((_, holder)) => batch.string_equals(key, holder),
-            None => batch.key_absent(key),
-        };
+        let holder = self.giving_way.iter().find(|(held, _)| held == key);
+        batch.string_unchanged(key, holder.map(|(_, holder)| holder));
     }
 }
 
@@ -106,7 +104,7 @@ pub(crate) async fn move_to(
     (viewer, news): (&User, &News),
     (url, comes_back): (&str, bool),
     batch: &mut Batch,
-) -> Result<(), Error> {
+) -> Result<()> {
     let url = NewsUrl::parse_imported(url).ok();
     let new = url.as_ref().map(|url| keys_of(site, url)).unwrap_or_default();
     let held = Holders::read(site, viewer, Some(news.id), holders(site, &new).await?).await?;
@@ -127,7 +125,7 @@ pub(crate) async fn move_to(
 
 /// Those of the keys that are present, with the item that each holds. Rounds: 1, none without
 /// keys.
-async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
+async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }

@@ -13,7 +13,7 @@
 
 use crate::home_servers::HomeServer;
 use crate::values::{TweetId, UserId};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Addition, SetPart, SetRead};
 
@@ -70,7 +70,7 @@ impl Apart {
     ///
     /// # Errors
     /// The server's.
-    pub(crate) async fn begin(&self, reader: UserId, mark: &str) -> Result<(), Error> {
+    pub(crate) async fn begin(&self, reader: UserId, mark: &str) -> Result<()> {
         self.delete(&[reader]).await?;
         let members = vec![(mark.to_owned(), f64::INFINITY)];
         let mark = Addition { key: keys::home_timeline(reader), members };
@@ -81,7 +81,7 @@ impl Apart {
     ///
     /// # Errors
     /// The server's.
-    pub(crate) async fn add(&self, additions: Vec<(UserId, Vec<(TweetId, f64)>)>) -> Result<(), Error> {
+    pub(crate) async fn add(&self, additions: Vec<(UserId, Vec<(TweetId, f64)>)>) -> Result<()> {
         let addition = |(reader, tweets): (UserId, Vec<(TweetId, f64)>)| Addition {
             key: keys::home_timeline(reader),
             members: tweets.into_iter().map(|(tweet, score)| (tweet.to_string(), score)).collect(),
@@ -94,7 +94,7 @@ impl Apart {
     ///
     /// # Errors
     /// The server's.
-    pub(crate) async fn read_whole(&self, reader: UserId, mark: &str) -> Result<Option<SetPart>, Error> {
+    pub(crate) async fn read_whole(&self, reader: UserId, mark: &str) -> Result<Option<SetPart>> {
         let parts = self.server.sets.read(vec![self.read(reader, ALL, u64::MAX)]).await;
         let part = self.server.note(parts)?.into_iter().next();
         Ok(part.filter(|part| part.entries.iter().any(|(member, _)| member == mark)))
@@ -125,7 +125,7 @@ impl Apart {
     ///
     /// # Errors
     /// The server's.
-    pub(crate) async fn delete(&self, readers: &[UserId]) -> Result<(), Error> {
+    pub(crate) async fn delete(&self, readers: &[UserId]) -> Result<()> {
         let deleted =
             self.server.sets.delete(readers.iter().map(|reader| keys::home_timeline(*reader)).collect());
         Ok(self.server.note(deleted.await)?)

@@ -9,7 +9,7 @@ use crate::accounts::mentioned::user_named;
 use crate::timelines::follows::{self, write_unfollow};
 use crate::timelines::versions::{note_followings_change, note_lost_follower};
 use crate::values::{MAX_BLOCKS, Moment, RatedAction};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 5.
@@ -17,7 +17,7 @@ use tidings_keyspace::{Batch, read};
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::BlockingOneself`], [`Refusal::TooManyBlocks`],
 /// [`Refusal::SessionEnded`], [`Refusal::TooManyRequests`], or the store's.
-pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<(), Error> {
+pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let person = user_named(site, name).await?;
     if person == user.id {
@@ -59,10 +59,9 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::TooManyRequests`], or the store's.
-pub async fn unblock(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<(), Error> {
+pub async fn unblock(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let person = user_named(site, name).await?;
-    let mut batch = Batch::new();
-    batch.delete_field(keys::user_blocks(user.id), person.to_string());
+    let batch = Batch::of(|batch| batch.delete_field(keys::user_blocks(user.id), person.to_string()));
     user.commit(site, batch).await
 }

@@ -12,7 +12,7 @@ use crate::timelines::homes::{self, Home, Whole};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::{Moment, Timestamp, TweetId, UserId};
-use crate::{Applied, Error, Site, fields, keys};
+use crate::{Applied, Error, Result, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -26,31 +26,28 @@ pub(crate) struct HomeCheck<'a> {
 impl<'a> HomeCheck<'a> {
     /// Starts a check of home timelines. A repair first finishes the waiting jobs, with
     /// `background::finish_waiting`: what a job will still do is no difference. Rounds: 1.
-    pub(crate) async fn begin(site: &'a Site, now: Moment) -> Result<Self, Error> {
+    pub(crate) async fn begin(site: &'a Site, now: Moment) -> Result<Self> {
         let pulled = site.store.fetch(read::members(keys::PULLED_AUTHORS)).await?;
         let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
         Ok(Self { site, now, pulled })
     }
 
     /// In what a stored home timeline is not what it should be, in words, and the keys from which that follows.
-    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<(String, Vec<String>)>, Error> {
+    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<(String, Vec<String>)>> {
         Ok(self.read_home(user).await?.and_then(|home| Some((home.difference()?, home.rests_on()))))
     }
 
     /// A stored home timeline, and what it should be; `None` for a user who gets no
     /// deliveries.
-    async fn read_home(&self, user: UserId) -> Result<Option<ComparedHome>, Error> {
-        let ([seen, deactivated], home, floor, followings, jobs) = self
-            .site
-            .store
-            .fetch((
-                read::fields(keys::user(user), ["seen_time", DEACTIVATED]),
-                Home::of(user),
-                read::score(keys::HOME_FLOORS, user.to_string()),
-                read::sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX),
-                read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX),
-            ))
-            .await?;
+    async fn read_home(&self, user: UserId) -> Result<Option<ComparedHome>> {
+        let reads = (
+            read::fields(keys::user(user), ["seen_time", DEACTIVATED]),
+            Home::of(user),
+            read::score(keys::HOME_FLOORS, user.to_string()),
+            read::sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX),
+            read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX),
+        );
+        let ([seen, deactivated], home, floor, followings, jobs) = self.site.store.fetch(reads).await?;
         let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
@@ -82,7 +79,7 @@ impl<'a> HomeCheck<'a> {
     }
 
     /// Makes a home timeline anew. Returns whether it is then what it should be.
-    pub(crate) async fn repair_home(&self, user: UserId) -> Result<bool, Error> {
+    pub(crate) async fn repair_home(&self, user: UserId) -> Result<bool> {
         let job = rebuild::job(user);
         let mut batch = Batch::new();
         jobs::add(&mut batch, &job, self.now, user);
@@ -100,16 +97,13 @@ impl<'a> HomeCheck<'a> {
     }
 
     /// Delivers the undelivered tweets of authors who now have few followers.
-    pub(crate) async fn deliver_pulled(&self) -> Result<(), Error> {
+    pub(crate) async fn deliver_pulled(&self) -> Result<()> {
         for author in &self.pulled {
-            let (version, followers) = self
-                .site
-                .store
-                .fetch((
-                    read::field(keys::user(*author), TIMELINE_VERSION),
-                    read::sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX),
-                ))
-                .await?;
+            let reads = (
+                read::field(keys::user(*author), TIMELINE_VERSION),
+                read::sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX),
+            );
+            let (version, followers) = self.site.store.fetch(reads).await?;
             let is_few = u64::try_from(followers.len())
                 .is_ok_and(|followers| followers <= self.site.rules.timelines.pull_limit);
             if !is_few {
@@ -135,7 +129,7 @@ impl<'a> HomeCheck<'a> {
         Ok(())
     }
 
-    async fn apply(&self, batch: Batch) -> Result<bool, Error> {
+    async fn apply(&self, batch: Batch) -> Result<bool> {
         Ok(matches!(self.site.apply(batch).await?, Applied::Yes(_)))
     }
 }
@@ -209,7 +203,7 @@ impl ComparedHome {
     }
 }
 
-async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>, Error> {
+async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>> {
     let tweet = |id| read::hash(keys::tweet(id)).map(move |hash| Some((id, Tweet::from_hash(id, &hash)?)));
     let tweets = site.store.fetch(ids.iter().copied().map(tweet).collect::<Vec<_>>()).await?;
     Ok(tweets.into_iter().flatten().collect())

@@ -17,7 +17,7 @@ use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::merge::Merge;
 use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_lost_follower};
 use crate::values::{Cursor, FOLLOW_BACKFILL, MAX_FOLLOWINGS, Moment, RatedAction, TweetId, UserId, Window};
-use crate::{Decision, Error, Refusal, Site, keys};
+use crate::{Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
@@ -28,7 +28,7 @@ use tidings_keyspace::{Batch, Fetch, Order, read};
 /// [`Refusal::Silenced`], [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`], [`Refusal::BlockedBy`],
 /// [`Refusal::TooManyFollowings`], [`Refusal::SessionEnded`],
 /// [`Refusal::TooManyRequests`], or the store's.
-pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
+pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<()> {
     follower.demand_may_post(now.timestamp())?;
     follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
@@ -48,9 +48,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let blocked = read::field(keys::user_blocks(author), follower.id.to_string());
         let reads = (fields, tweets, known, notice.counted(&site.rules), blocked, Home::of(follower.id));
         let (fields, tweets, (since, count), told, blocked, home) = site.store.fetch(reads).await?;
-        let [Some(_), None, version] = fields else {
-            return Err(Refusal::NoSuchUser.into());
-        };
+        let [Some(_), None, version] = fields else { return Err(Refusal::NoSuchUser.into()) };
         if blocked.is_some() {
             return Err(Refusal::BlockedBy.into());
         }
@@ -122,7 +120,7 @@ fn backfill(
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::TooManyRequests`], or the store's.
-pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
+pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<()> {
     follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
     let author_key = keys::user(author);
@@ -212,7 +210,7 @@ pub struct PeoplePage {
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) -> Result<PeoplePage, Error> {
+pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) -> Result<PeoplePage> {
     let user = crate::accounts::people::id_of(visit, name).await?;
     let list = match side {
         Side::Followers => keys::followers(user),
@@ -238,7 +236,7 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
 }
 
 /// The people with these ids, in order, without deactivated accounts. Rounds: 1.
-pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
+pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>> {
     let followed = visit.viewer_id().map(|viewer| {
         read::scores(keys::followings(viewer), ids.iter().map(ToString::to_string)).or_absent()
     });

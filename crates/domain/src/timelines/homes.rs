@@ -12,7 +12,7 @@
 use crate::timelines::apart::Apart;
 use crate::timelines::merge::Merge;
 use crate::values::{TimelineRules, TweetId, UserId, WITHHELD, Window, Withheld, limits};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Bound, Fetch, Order, SetPart, read};
 
@@ -76,7 +76,7 @@ impl Home {
     }
 
     /// Reads it whole. `None` if it is not where this server keeps them, or its server has lost it. Rounds: 1.
-    pub(crate) async fn read(&self, site: &Site) -> Result<Option<StoredHome>, Error> {
+    pub(crate) async fn read(&self, site: &Site) -> Result<Option<StoredHome>> {
         match Apart::of(site) {
             Some(apart) => match self.mark(&apart) {
                 Some(mark) => Ok(apart.read_whole(self.reader, mark).await?.map(StoredHome::of)),
@@ -171,7 +171,7 @@ pub(crate) struct Whole {
 /// Makes a reader's home timeline from the authors' own timelines, except those of some
 /// authors. Ids without a tweet are left out, and tweets that are removed or wait for approval.
 /// Apart from the store, it is without the reader's own tweets.
-pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
+pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole> {
     let followings = site.store.fetch(followings(reader)).await?;
     let has_own = site.home_server().is_none();
     let is_stored = |author: UserId| if author == reader { has_own } else { !except.contains(&author) };

@@ -9,7 +9,7 @@ use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::news::item::News;
 use crate::values::{Cursor, NewsId, PostState, Timestamp, TweetId, UserId};
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
@@ -109,7 +109,7 @@ pub(crate) async fn hydrate(
     visit: &mut Visit,
     entries: &[Cursor],
     reader: Option<UserId>,
-) -> Result<Vec<TweetLine>, Error> {
+) -> Result<Vec<TweetLine>> {
     let site = visit.site_too();
     let cache = site.caches.of::<Tweets>();
     let mut summaries: HashMap<u64, Shared<TweetSummary>> = HashMap::new();
@@ -129,14 +129,11 @@ pub(crate) async fn hydrate(
         .map(|entry| TweetId(entry.id))
         .collect();
     let mut followed = HashSet::new();
-    if reader.is_some() || !missing.is_empty() {
-        let known: BTreeSet<UserId> = summaries.values().map(|summary| summary.tweet.user_id).collect();
-        let known = reader.map(|reader| (reader, known));
-        for summary in read_summaries(&mut visit.shared(), missing, known, &mut followed).await? {
-            let (summary, second) = summary;
-            let id = summary.peek().tweet.id;
-            summaries.insert(id.0, cache.insert(visit.view(), id, summary, second));
-        }
+    let known: BTreeSet<UserId> = summaries.values().map(|summary| summary.tweet.user_id).collect();
+    let known = reader.map(|reader| (reader, known));
+    for (summary, second) in read_summaries(&mut visit.shared(), missing, known, &mut followed).await? {
+        let id = summary.peek().tweet.id;
+        summaries.insert(id.0, cache.insert(visit.view(), id, summary, second));
     }
     let is_shown = |summary: &TweetSummary| {
         let author = summary.tweet.user_id;
@@ -159,7 +156,7 @@ async fn read_summaries(
     ids: Vec<TweetId>,
     reader: Option<(UserId, BTreeSet<UserId>)>,
     followed: &mut HashSet<UserId>,
-) -> Result<Vec<(Tracked<TweetSummary>, Option<Timestamp>)>, Error> {
+) -> Result<Vec<(Tracked<TweetSummary>, Option<Timestamp>)>> {
     let tweet = |id| Tweet::by_id(id).or_absent().tracked();
     let tweets = visit.fetch(ids.into_iter().map(tweet).collect::<Vec<_>>()).await?;
     let tweets: Vec<Tracked<Tweet>> = tweets.into_iter().filter_map(Tracked::transpose).collect();
@@ -222,7 +219,7 @@ impl Mentioned {
     async fn with_names(
         visit: &mut SharedVisit<'_>,
         ids: HashMap<String, Tracked<Option<UserId>>>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let people = People::of(ids.values().filter_map(|id| *id.peek()));
         let people = visit.fetch_if_needed(people).await?;
         Ok(Self { ids, people })

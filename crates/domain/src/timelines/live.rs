@@ -4,10 +4,10 @@
 //! to all servers of the store; each finds out with one read which of its readers follow
 //! the author.
 
-use crate::accounts::avoidance::Avoidance;
+use crate::accounts::mutes::Avoidance;
 use crate::values::text_forms::record_text;
 use crate::values::{Cursor, PlainTime, TweetId, UserId};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use tidings_keyspace::{Fetch, read};
 
 /// The channel of these messages.
@@ -40,7 +40,7 @@ record_text!(ArrivedTweet or NotANewTweet: {author} " " {score PlainTime} "-" {i
 
 /// Those of the readers who see an author's tweets in their home timelines: the author's
 /// followers who have not muted or blocked the author, and the author. Rounds: 1.
-pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
+pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>> {
     let follow = read::scores(keys::followers(author), readers.iter().map(ToString::to_string)).or_absent();
     let avoidances: Vec<_> = readers.iter().map(|reader| Avoidance::of(*reader, author)).collect();
     let (follow, avoidances) = site.store.fetch((follow, avoidances)).await?;

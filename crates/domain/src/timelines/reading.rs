@@ -31,7 +31,7 @@ use crate::timelines::homes::{Home, authors, followings};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
 use crate::values::{Cursor, MAX_PAGE, Moment, TIMELINE_REFILLS, Timestamp, TweetId, UserId, Window};
-use crate::{Error, Refusal, Site, keys};
+use crate::{Refusal, Result, Site, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Tracked, read};
 
@@ -84,10 +84,8 @@ struct TimelinePage {
 /// The viewer's home timeline; `None` for a visitor who is not logged in. Rounds: 5, and one
 /// each for followed authors that are pulled and for mentions; two more below the floor. Apart from
 /// the store, two more, and one to the server of home timelines.
-pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>, Error> {
-    let Some(reader) = visit.identify().await? else {
-        return Ok(None);
-    };
+pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>> {
+    let Some(reader) = visit.identify().await? else { return Ok(None) };
     let source = TimelineSource::Home(reader);
     let page = page_of(visit, &source, window).await?;
     if visit.viewer().await?.is_none() {
@@ -97,7 +95,7 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
 }
 
 /// The home timeline of any user, as that user sees it. Rounds: as [`home`].
-pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
+pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage> {
     let (page, _) = read_page(visit, &TimelineSource::Home(reader), window).await?;
     let chosen = Reader::of(visit, reader);
     let chosen = visit.fetch_if_needed(chosen).await?;
@@ -116,7 +114,7 @@ struct HomeReading {
 }
 
 impl HomeReading {
-    async fn begin(visit: &mut Visit, reader: UserId) -> Result<Self, Error> {
+    async fn begin(visit: &mut Visit, reader: UserId) -> Result<Self> {
         let apart = Apart::of(&visit.site_too());
         let reads = (read::members(keys::PULLED_AUTHORS).or_absent(), Home::of(reader).or_absent());
         let (pulled, home) = visit.fetch(reads).await?;
@@ -147,12 +145,12 @@ impl HomeReading {
 }
 
 /// The tweets of all users. Rounds: 3, and one for mentions.
-pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
+pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage> {
     page_of(visit, &TimelineSource::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
 }
 
 /// The tweets of a user. Rounds: 3, and one for mentions.
-pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
+pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage> {
     page_of(visit, &TimelineSource::List(keys::user_timeline(user)), window).await
 }
 
@@ -160,7 +158,7 @@ pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result
 ///
 /// # Errors
 /// [`Refusal::NoSuchTweet`], or the store's.
-pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<Viewed<TweetLine>, Error> {
+pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<Viewed<TweetLine>> {
     // The score is not known yet; a single tweet gets that of its own time below.
     let entry = Cursor { score: f64::NAN, id: id.0 };
     visit.want_reader();
@@ -178,7 +176,7 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<Viewed<TweetLine>, 
 }
 
 /// Some tweets, in this order, without what the viewer does not see. Rounds: 2, and one for mentions.
-pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<Seen<TweetLine>>, Error> {
+pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<Seen<TweetLine>>> {
     let entries: Vec<Cursor> = ids.iter().map(|id| Cursor { score: f64::NAN, id: id.0 }).collect();
     visit.want_reader();
     let lines = hydrate(visit, &entries, None).await?;
@@ -210,7 +208,7 @@ impl TimelineSource {
 }
 
 /// A page as its reader sees it.
-async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
+async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage> {
     visit.want_reader();
     let page = whole_page(visit, source, window).await?;
     visit.reader().await?;
@@ -218,7 +216,7 @@ async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) ->
 }
 
 /// A page from the cache, or read now.
-async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<WholePage, Error> {
+async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<WholePage> {
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (source.list(), [place(window.before), place(window.since)], window.count);
@@ -235,9 +233,9 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
         CacheResult::Miss(flight) => flight,
     };
     let (read, reads) = site.store.record_reads(read_page(visit, source, window)).await;
-    let (page, origin) = read?;
+    let (page, is_apart) = read?;
     // A server apart from the store does not tell when its data changes.
-    if origin == PageOrigin::Store {
+    if !is_apart {
         let entries = page.lines.iter().map(|line| line.cursor).collect();
         let made = TimelinePage { entries, next: page.next };
         flight.finish(visit.view(), Tracked::recorded(made, &reads), None);
@@ -245,21 +243,9 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
     Ok(page)
 }
 
-/// Where the entries of a page were read.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum PageOrigin {
-    Store,
-    /// Also on the server of home timelines.
-    Apart,
-}
-
 /// Reads until the page is full or no more tweets can be shown, in a bounded number of
-/// attempts.
-async fn read_page(
-    visit: &mut Visit,
-    source: &TimelineSource,
-    window: &Window,
-) -> Result<(WholePage, PageOrigin), Error> {
+/// attempts. Returns also whether entries were read on the server of home timelines.
+async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<(WholePage, bool)> {
     let mut home = match source {
         TimelineSource::List(_) => None,
         TimelineSource::Home(reader) => Some(HomeReading::begin(visit, *reader).await?),
@@ -269,8 +255,7 @@ async fn read_page(
         let now = Moment(visit.now().0.saturating_mul(1_000));
         rebuild::make_soon(&visit.site_too(), home.reader, now).await;
     }
-    let is_apart = home.is_some_and(|home| home.apart.is_some());
-    Ok((page, if is_apart { PageOrigin::Apart } else { PageOrigin::Store }))
+    Ok((page, home.is_some_and(|home| home.apart.is_some())))
 }
 
 async fn read_entries(
@@ -278,7 +263,7 @@ async fn read_entries(
     source: &TimelineSource,
     mut home: Option<&mut HomeReading>,
     window: &Window,
-) -> Result<WholePage, Error> {
+) -> Result<WholePage> {
     let reader = home.as_ref().map(|home| home.reader);
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
@@ -314,7 +299,7 @@ async fn merged(
     window: Window,
     floor: Option<f64>,
     ceiling: f64,
-) -> Result<Vec<Cursor>, Error> {
+) -> Result<Vec<Cursor>> {
     let mut merge = Merge::new(lists, window, floor, ceiling);
     while !merge.is_done() {
         merge.add(visit.fetch(merge.next_round()).await?);
@@ -324,11 +309,7 @@ async fn merged(
 
 /// The entries of a home timeline: above the floor the stored entries, merged with the
 /// timelines of pulled authors; at the floor and below, the authors' own timelines.
-async fn home_entries(
-    visit: &mut Visit,
-    home: &mut HomeReading,
-    window: Window,
-) -> Result<Vec<Cursor>, Error> {
+async fn home_entries(visit: &mut Visit, home: &mut HomeReading, window: Window) -> Result<Vec<Cursor>> {
     let mut stored = Merge::new(vec![keys::home_timeline(home.reader)], window, None, f64::INFINITY);
     let (mut followed_read, mut followed) = (Some(home.followed()), Vec::new());
     let mut floor = home.floor();
@@ -352,7 +333,7 @@ async fn apart_entries(
     home: &mut HomeReading,
     apart: &Apart,
     window: Window,
-) -> Result<Vec<Cursor>, Error> {
+) -> Result<Vec<Cursor>> {
     let reader = home.reader;
     let stored_floor = || read::score(keys::HOME_FLOORS, reader.to_string());
     let (followed, before) = visit.fetch((home.followed(), stored_floor())).await?;
@@ -393,7 +374,7 @@ async fn complete(
     (mut entries, floor): (Vec<Cursor>, Option<f64>),
     merged_authors: Vec<UserId>,
     window: Window,
-) -> Result<Vec<Cursor>, Error> {
+) -> Result<Vec<Cursor>> {
     entries.retain(|entry| floor.is_none_or(|floor| entry.score > floor));
     let lists = merged_authors.into_iter().map(keys::user_timeline).collect();
     entries.extend(merged(visit, lists, window, floor, f64::INFINITY).await?);
@@ -412,7 +393,7 @@ async fn complete(
 
 /// The number of tweets in a reader's home timeline that are newer than an entry, at most
 /// [`MAX_PAGE`]. Rounds: as [`home`].
-pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Result<u64, Error> {
+pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Result<u64> {
     let window = Window { before: None, since: Some(since), count: MAX_PAGE };
     let mut visit = Visit::new(site.clone(), Timestamp::default(), None);
     let page = home_of(&mut visit, reader, &window).await?;
@@ -423,9 +404,8 @@ pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Res
 mod tests {
     use super::*;
     use crate::Site;
-    use crate::passwords::PasswordWorker;
     use crate::timelines::lines::Tweets;
-    use crate::values::{Rules, Timestamp};
+    use crate::values::Timestamp;
     use tidings_keyspace::{Batch, Store};
 
     #[tokio::test]
@@ -440,7 +420,7 @@ mod tests {
             batch.sorted_add(keys::GLOBAL_TIMELINE, id.to_string(), 1_000.0);
         }
         store.commit(batch).await.unwrap();
-        let site = Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()));
+        let site = Arc::new(Site::on(store.clone()));
         let page = async || {
             let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
             let before = store.rounds();
@@ -469,7 +449,7 @@ mod tests {
             batch.sorted_add(keys::user_timeline(id), author.to_string(), 1_000.0);
         }
         store.commit(batch).await.unwrap();
-        let site = Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()));
+        let site = Arc::new(Site::on(store.clone()));
         let page = async || {
             let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
             let before = store.rounds();
@@ -484,9 +464,7 @@ mod tests {
             assert_eq!(page().await, (expected.to_vec(), 0));
         };
         expect(&[]).await;
-        let mut batch = Batch::new();
-        batch.add_member(keys::PULLED_AUTHORS, "2");
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.add_member(keys::PULLED_AUTHORS, "2"))).await.unwrap();
         expect(&[2]).await;
         let mut batch = Batch::new();
         crate::timelines::homes::end(&mut batch, UserId(1));

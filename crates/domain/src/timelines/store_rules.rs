@@ -3,26 +3,25 @@
 use crate::keys::{self, families};
 use crate::records::AsRead;
 use crate::store_rules::claims::score_fault;
-use crate::store_rules::entries::{demand, is_entry};
+use crate::store_rules::entries::demand;
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, RemoveAny, Source, Subject, SubjectItem,
-    USER, claims, form, is, refers, rounds, rules,
+    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, RemoveAny, STATE, Source, Subject,
+    SubjectItem, USER, claims, form, is, refers, rounds, rules,
 };
 use crate::timelines::check::HomeCheck;
 use crate::timelines::tweets::Tweet;
-use crate::values::{REMOVED, TweetId, UserId, WITHHELD};
-use crate::{Error, Site};
+use crate::values::{REMOVED, TweetId, UserId, WITHHELD, Withheld};
+use crate::{Result, Site};
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Batch, Expiry, Hash, read};
+use tidings_keyspace::{Batch, Expiry, read};
 
 rules! { pub(crate) RULES:
     "a tweet has its form and an author, and is in the author's timeline, or in the list of unseen posts" =>
         TWEET: form(Form::Has(&["created_at"], is::<f64>), "a time");
         TWEET: refers(NameIn::Field("user_id"), "the author", USER,
             Person("restore the user from a backup, or delete the tweet"));
+        TWEET: form(Form::MayHave(&[WITHHELD], is::<Withheld>), STATE);
         TWEET: claims(tweet);
-    "a user's own timeline has only shown tweets of that user" => USER_USER_TIMELINE: claims(listed);
-    "the timeline of everyone has only tweets that are shown" => GLOBAL_TIMELINE: claims(listed);
     "the mentions of a user are tweets" =>
         USER_MENTIONS: form(Form::Member(is::<TweetId>), "tweets");
     "whoever follows somebody is among their followers" =>
@@ -57,25 +56,17 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     let Some(tweet) = Tweet::from_hash(id, hash) else {
         return claims.malformed("a hash without text or user_id", "a tweet");
     };
-    claims.of(WITHHELD).state(hash.get(WITHHELD));
-    let removal = (tweet.removed.as_deref(), tweet.withheld.as_ref());
-    claims.of(REMOVED).removal("the tweet", removal, tweet.unseen);
+    claims.of(REMOVED).removal("the tweet", tweet.removed.as_deref(), tweet.state());
     demand(claims, None, &AsRead::of_hash(tweet, hash));
 }
 
-fn listed(subject: &Subject, claims: &mut Claims) {
-    let id = subject.member_id::<TweetId>();
-    let tweet = id.map(|id| (keys::tweet(id), move |hash: &Hash| Tweet::from_hash(id, hash)));
-    is_entry(subject, claims, "tweets that are shown", tweet);
-}
-
-fn home<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+fn home<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>>> {
     Box::pin(async move {
         let (Some(id), Some(_)) = (subject.id::<UserId>(), subject.hash()) else { return Ok(None) };
         let check = HomeCheck::begin(site, subject.site.now).await?;
         let Some((found, rests_on)) = check.home_difference(id).await? else { return Ok(None) };
-        let expected = "the newest tweets of the user and of those whom the user follows".to_owned();
-        let fault = Fault { key: keys::home_timeline(id), found, expected, mend: Mend::Home(id) };
+        let expected = "the newest tweets of the user and of those whom the user follows";
+        let fault = Fault::new(keys::home_timeline(id), found, expected, Mend::Home(id));
         Ok(Some(Found::of(fault, rests_on.into_iter().map(Source::all).collect())))
     })
 }
@@ -115,12 +106,9 @@ fn follower(subject: &Subject, claims: &mut Claims) {
         }
         batch.sorted_remove(&followers, user.to_string());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
-        listed.is_none().then(|| Fault {
-            key: followers,
-            found: format!("the member {user}, who does not follow this user"),
-            expected: "people who follow the user".to_owned(),
-            mend: Mend::write(batch, "remove the member"),
-        })
+        let found = format!("the member {user}, who does not follow this user");
+        let mend = Mend::write(batch, "remove the member");
+        listed.is_none().then(|| Fault::new(followers, found, "people who follow the user", mend))
     });
     claims.besides(Source::existence(keys::user(user)));
 }
@@ -134,9 +122,8 @@ fn number_of_followers(claims: &mut Claims, user: UserId) {
         read::field(keys::user(user), "id"),
     );
     claims.add(reads, move |(count, stored, id)| {
-        let fault = |found: String, expected: &str, mend| {
-            Some(Fault { key: keys::MOST_FOLLOWED.to_owned(), found, expected: expected.to_owned(), mend })
-        };
+        let fault =
+            |found: String, expected, mend| Some(Fault::new(keys::MOST_FOLLOWED, found, expected, mend));
         match (count, stored) {
             (0, Some(_)) if id.is_none() => {
                 let mut batch = Batch::new();

@@ -8,7 +8,7 @@ use crate::values::{
     SUGGESTION_CANDIDATES, SUGGESTION_FIRST_ACCOUNTS, SUGGESTION_FOLLOWINGS, SUGGESTION_FRIENDS,
     SUGGESTION_KNOWN, SUGGESTION_MOST_FOLLOWED, Timestamp, UserId,
 };
-use crate::{Error, keys};
+use crate::{Result, keys};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Order, Tracked, read};
@@ -39,7 +39,7 @@ impl Suggestion {
 
 /// People whom the viewer may want to follow: they do not follow, mute or block them yet; none for
 /// a visitor who is not logged in. Rounds: 3, and those that identify the viewer.
-pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> {
+pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>> {
     visit.want_reader();
     let mut people = all(visit, count).await?;
     if let Some(reader) = visit.reader().await? {
@@ -49,10 +49,8 @@ pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggesti
 }
 
 /// The same with people whom the viewer has muted or blocked.
-async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> {
-    let Some(viewer) = visit.viewer().await?.map(|viewer| viewer.id) else {
-        return Ok(Vec::new());
-    };
+async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>> {
+    let Some(viewer) = visit.viewer().await?.map(|viewer| viewer.id) else { return Ok(Vec::new()) };
     let site = visit.site_too();
     let flight = match visit.look_up(site.caches.of::<Suggestions>(), &(viewer, count)).await? {
         CacheResult::Hit(people) => return Ok((*people).clone()),
@@ -68,7 +66,7 @@ async fn read(
     visit: &mut Visit,
     viewer: UserId,
     count: usize,
-) -> Result<(Vec<Suggestion>, Option<Timestamp>), Error> {
+) -> Result<(Vec<Suggestion>, Option<Timestamp>)> {
     let SuggestionPool { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
     let people = People::of(candidates.iter().copied());
     let followed = read::scores(keys::followings(viewer), candidates.iter().map(ToString::to_string));
@@ -110,7 +108,7 @@ struct SuggestionPool {
 
 /// Finds candidates among friends of friends, the most followed users, and the first
 /// accounts. Rounds: 2.
-async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<SuggestionPool, Error> {
+async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<SuggestionPool> {
     let newest = |key, most| read::sorted_range(key, Order::Descending, 0, most);
     let list = keys::followings(viewer);
     let followings = read::sorted_count(&list);
@@ -158,8 +156,7 @@ fn scored(members: Vec<(String, f64)>) -> impl Iterator<Item = (UserId, f64)> {
 mod tests {
     use super::*;
     use crate::Site;
-    use crate::passwords::PasswordWorker;
-    use crate::values::{Rules, Timestamp};
+    use crate::values::Timestamp;
     use std::sync::Arc;
     use tidings_keyspace::{Batch, Store};
 
@@ -182,7 +179,7 @@ mod tests {
             }
         }
         store.commit(batch).await.unwrap();
-        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let site = Arc::new(Site::on(store));
         let mut visit = Visit::new(site, Timestamp(1_000), None);
         let suggestions = read(&mut visit, VIEWER, count).await.unwrap();
         let figures = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);

@@ -28,7 +28,7 @@ use crate::values::{
     GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE, Moment, NewsId, NotSeconds, PostKind, PostState, REMOVED,
     RatedAction, RemovedBy, Thing, TweetId, TweetText, UNSEEN, UserId, WITHHELD, Withheld,
 };
-use crate::{Decision, Error, Refusal, Site, keys, review};
+use crate::{Decision, Refusal, Result, Site, keys, review};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 use tidings_text::stored_text::StoredText;
 
@@ -127,7 +127,7 @@ pub async fn post_tweet(
     now: Moment,
     author: Actor<'_>,
     text: &TweetText,
-) -> Result<PostedTweet, Error> {
+) -> Result<PostedTweet> {
     author.demand_may_post(now.timestamp())?;
     author.spend(site, now, RatedAction::Tweet).await?;
     let post = CheckedPost::of(StoredText::Post(text.as_str()));
@@ -193,7 +193,7 @@ pub(crate) struct NewTweet {
 
 impl NewTweet {
     /// Reads whom a tweet tells. Rounds: none without mentions, else 4 at most.
-    pub(crate) async fn read(site: &Site, draft: TweetDraft, text: &str) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, draft: TweetDraft, text: &str) -> Result<Self> {
         let mut mentioned = users_named(site, &mentioned::names_in(StoredText::Post(text))).await?;
         let (id, author) = (draft.tweet.id, draft.tweet.user_id);
         mentioned.retain(|user| *user != author);
@@ -275,7 +275,7 @@ impl TweetDraft {
     }
 
     /// Draws a number for a tweet. Rounds: 2.
-    pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
+    pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self> {
         let audience = site.store.fetch(Audience::of(author)).await?;
         let [id] = Draw::new([(Sequence::Tweets, 1)]).apart(site).await?.map(TweetId);
         Ok(Self::new(id, now, author, audience))
@@ -289,7 +289,7 @@ impl TweetDraft {
         site: &Site,
         now: Moment,
         (before, tweet): (AsRead<Tweet>, Tweet),
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let left = read::field(keys::user(tweet.user_id), DEACTIVATED);
         let (audience, left) = site.store.fetch((Audience::of(tweet.user_id), left)).await?;
         if left.is_some() {
@@ -357,7 +357,7 @@ impl TweetDraft {
 /// # Errors
 /// [`Refusal::NoSuchTweet`], also for one that a moderator has removed, [`Refusal::NotYourTweet`], or
 /// the store's.
-pub async fn delete_tweet(site: &Site, viewer: &User, id: TweetId) -> Result<(), Error> {
+pub async fn delete_tweet(site: &Site, viewer: &User, id: TweetId) -> Result<()> {
     let key = keys::tweet(id);
     let deleted = site.act(&key, || async {
         let tweet = site.store.fetch(stored::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;

@@ -6,7 +6,7 @@ use crate::values::{IdentityError, MAX_ANNOUNCEMENT, MAX_PINNED, NewsId, Timesta
 use serde::{Deserialize, Serialize};
 
 /// An announcement, and the stories that are pinned.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Announcement {
     /// When it was made, or the second after the last one. Members who have dismissed it have noted this time.
     pub made: Timestamp,
@@ -20,7 +20,7 @@ pub struct Announcement {
 }
 
 /// The stored form: numbers are those of stories, and seconds of Unix time.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct StoredAnnouncement {
     made: u64,
     text: String,
@@ -61,16 +61,7 @@ impl Announcement {
 
     /// The announcement as JSON.
     pub fn to_json(&self) -> String {
-        let seconds = |time: Option<Timestamp>| time.map(|time| time.0);
-        let stored = StoredAnnouncement {
-            made: self.made.0,
-            text: self.text.clone(),
-            url: self.url.clone(),
-            until: seconds(self.until),
-            pinned: self.pinned.iter().map(|id| id.0).collect(),
-            pinned_until: seconds(self.pinned_until),
-        };
-        serde_json::to_string(&stored).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// The text of the line; empty without one.

@@ -1,8 +1,9 @@
 //! A value that can be replaced while others read it.
 
+use parking_lot::RwLock;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
 /// A value that an operator may replace while the site runs, such as its rules.
 ///
@@ -20,7 +21,7 @@ impl<T> Changeable<T> {
     pub fn replace(&self, value: T) {
         let value: &'static T = Box::leak(Box::new(value));
         let later = self.later.get_or_init(|| RwLock::new(value));
-        *later.write().unwrap_or_else(PoisonError::into_inner) = value;
+        *later.write() = value;
     }
 }
 
@@ -36,7 +37,7 @@ impl<T> Deref for Changeable<T> {
     fn deref(&self) -> &T {
         match self.later.get() {
             None => &self.first,
-            Some(later) => *later.read().unwrap_or_else(PoisonError::into_inner),
+            Some(later) => *later.read(),
         }
     }
 }

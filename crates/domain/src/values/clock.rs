@@ -28,6 +28,11 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// So many hours later.
+    pub const fn after_hours(self, hours: u64) -> Self {
+        Self(self.0.saturating_add(hours.saturating_mul(3_600)))
+    }
+
     /// Whether it is less than so many seconds after an earlier time. A time in the future is from
     /// before the clock was set back, and counts as long ago: so no limit lasts longer than its
     /// length. The clocks of several servers may differ by `CLOCK_DIFFERENCE_SECONDS`.
@@ -126,9 +131,7 @@ read_text!(DecimalSeconds or NotSeconds: |text| {
     if !(0.0..MOST_DECIMAL_SECONDS).contains(&seconds) {
         return None;
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let whole = seconds as u64;
-    Some(Self(Timestamp(whole)))
+    Some(Self(Timestamp::from_score(seconds)))
 });
 
 shown!(Moment: |moment| moment.as_score());

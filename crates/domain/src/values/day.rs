@@ -40,6 +40,11 @@ impl Day {
         Timestamp(self.0.saturating_mul(SECONDS_A_DAY))
     }
 
+    /// The day as people read it: `29 Nov 2026`.
+    pub fn in_words(self) -> String {
+        moment(self.start()).strftime("%-d %b %Y").to_string()
+    }
+
     /// The last `count` days up to this one, the earliest first.
     pub fn last(self, count: u64) -> impl DoubleEndedIterator<Item = Self> + Clone {
         (self.0.saturating_sub(count.saturating_sub(1))..=self.0).map(Self)
@@ -85,13 +90,6 @@ impl Hour {
 }
 
 shown!(Hour: |hour| moment(hour.start()).strftime("%Y-%m-%dT%H"));
-
-impl Day {
-    /// The day as people read it: `29 Nov 2026`.
-    pub fn in_words(self) -> String {
-        moment(self.start()).strftime("%-d %b %Y").to_string()
-    }
-}
 
 shown!(Day: |day| moment(day.start()).strftime("%Y-%m-%d"));
 

@@ -1,33 +1,15 @@
 //! Webhooks: addresses of other servers that are told what happens on the site.
 
-use crate::values::text_forms::named;
+use crate::values::text_forms::{named, never_logged};
 use crate::values::{MAX_HOOK_ADDRESS, MAX_HOOK_SECRET, MIN_HOOK_SECRET};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
+use sha2::Sha256;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use url::Url;
 
-/// Bytes of a block of SHA-256, to which keys of HMAC are filled up.
-const BLOCK_BYTES: usize = 64;
-
 /// The kinds of events that a hook is told about.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    EnumIter,
-    EnumString,
-    IntoStaticStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum HookKind {
@@ -120,11 +102,7 @@ impl From<HookAddress> for String {
     }
 }
 
-impl Debug for HookAddress {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("HookAddress(***)")
-    }
-}
+never_logged!(HookAddress);
 
 /// The secret with which messages to a hook are signed; empty if they are not. Shown to nobody.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,26 +130,13 @@ impl HookSecret {
         if self.is_empty() {
             return None;
         }
-        let key = self.0.as_bytes();
-        let mut block = [0; BLOCK_BYTES];
-        // As HMAC itself does it: longer keys are hashed.
-        if key.len() > BLOCK_BYTES {
-            let hash: [u8; 32] = Sha256::digest(key).into();
-            block[..hash.len()].copy_from_slice(&hash);
-        } else {
-            block[..key.len()].copy_from_slice(key);
-        }
-        let mut mac = Hmac::<Sha256>::new(&block.into());
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
         mac.update(message);
         Some(hex::encode(mac.finalize().into_bytes()))
     }
 }
 
-impl Debug for HookSecret {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("HookSecret(***)")
-    }
-}
+never_logged!(HookSecret);
 
 /// A hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

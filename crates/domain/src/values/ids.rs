@@ -1,8 +1,8 @@
 //! Ids as types, so that one cannot be used for another.
 
-use crate::values::text_forms::{codec_of, record_text};
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::{codec_of, read_text, record_text, shown};
+use serde::Serialize;
+use serde_with::DeserializeFromStr;
 
 /// The text is not an id: a positive whole decimal number without leading zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -21,28 +21,14 @@ fn parse(text: &str) -> Result<u64, NotAnId> {
     }
 }
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "u64")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, DeserializeFromStr)]
+        #[serde(into = "u64")]
         pub struct $name(pub u64);
 
-        impl FromStr for $name {
-            type Err = NotAnId;
-
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
-                parse(text).map(Self)
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = NotAnId;
-
-            fn try_from(text: String) -> Result<Self, NotAnId> {
-                text.parse()
-            }
-        }
+        read_text!($name or NotAnId: |text| parse(text).ok().map(Self));
 
         impl From<$name> for u64 {
             fn from(id: $name) -> Self {
@@ -50,11 +36,7 @@ macro_rules! id {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(formatter)
-            }
-        }
+        shown!($name: |id| id.0);
 
         impl TryFrom<i64> for $name {
             type Error = NotAnId;
@@ -66,51 +48,31 @@ macro_rules! id {
                 }
             }
         }
-    };
+    )+};
 }
 
-id!(
+ids! {
     /// A user: the number in `user:<id>`.
-    UserId
-);
-id!(
+    UserId;
     /// A news item: the number in `news:<id>`.
-    NewsId
-);
-id!(
+    NewsId;
     /// A tweet: the number in `tweet:<id>`.
-    TweetId
-);
-id!(
+    TweetId;
     /// A comment within its thread: the field in `thread:comment:<news id>`.
-    CommentId
-);
-
-id!(
+    CommentId;
     /// A story or a comment in the order of posting: a score in `items`.
-    ItemNumber
-);
-id!(
+    ItemNumber;
     /// A line of the moderation log: the number in `moderation:<id>`.
-    ModerationId
-);
-id!(
+    ModerationId;
     /// A rule that new posts are checked with: the number in `rules:<id>`.
-    RuleId
-);
-id!(
+    RuleId;
     /// A ban of a network or an e-mail domain: the field of `bans:origins`.
-    OriginBanId
-);
-id!(
+    OriginBanId;
     /// A webhook: the field of `hooks:all`.
-    HookId
-);
-
-id!(
+    HookId;
     /// A thread of messages between a member and the moderators: the number in `messages:<id>`.
-    MessageThreadId
-);
+    MessageThreadId;
+}
 
 /// A message to or from the moderators, written `<thread>-<number>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,20 +111,8 @@ mod tests {
         for good in ["1", "42", "1000000000000000"] {
             assert_eq!(good.parse::<NewsId>().map(|id| id.to_string()), Ok(good.to_owned()));
         }
-        for bad in [
-            "",
-            "0",
-            "-1",
-            "+1",
-            "01",
-            "1.0",
-            "1 ",
-            " 1",
-            "1e3",
-            "١",
-            "1000000000000001",
-            "99999999999999999999999",
-        ] {
+        let invalid = "|0|-1|+1|01|1.0|1 | 1|1e3|١|1000000000000001|99999999999999999999999";
+        for bad in invalid.split('|') {
             assert_eq!(bad.parse::<NewsId>(), Err(NotAnId), "{bad:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::values::USERNAME_MAX;
 use crate::values::text_forms::{read_text, shown};
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use std::fmt;
 
 /// The most characters in the name of a source.
@@ -46,8 +46,7 @@ text_values!(ImportedName);
 
 /// Votes from another site, of which nobody knows who cast them. They count besides the votes here. Stored as
 /// the votes up, and if there are any votes down as both numbers: `12`, `12 3`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct ImportedVotes {
     /// Votes up.
     pub up: i64,
@@ -100,20 +99,6 @@ read_text!(ImportedVotes or NotVotes: |stored| {
     let (up, down) = stored.split_once(' ').unwrap_or((stored, "0"));
     Some(Self { up: up.parse().ok()?, down: down.parse().ok()? })
 });
-
-impl From<ImportedVotes> for String {
-    fn from(votes: ImportedVotes) -> Self {
-        votes.to_string()
-    }
-}
-
-impl TryFrom<String> for ImportedVotes {
-    type Error = NotVotes;
-
-    fn try_from(stored: String) -> Result<Self, NotVotes> {
-        stored.parse()
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,16 +4,19 @@ use crate::values::text_forms::{codec_of, record_text};
 use crate::values::{MAX_LOGO_BYTES, MAX_LOGO_PIXELS};
 use imagesize::ImageType;
 use sha2::{Digest, Sha256};
+use strum::{Display, EnumString};
 
 /// Hexadecimal digits of the digest in the name of the file.
 const DIGEST_DIGITS: usize = 12;
 
-/// The format of a picture. SVG is not among them, because it can contain scripts and links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The format of a picture, shown as the ending of the name of such a file. SVG is not among them, because it can contain scripts and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum LogoFormat {
     /// PNG.
     Png,
     /// JPEG.
+    #[strum(serialize = "jpg")]
     Jpeg,
     /// WebP.
     Webp,
@@ -22,31 +25,14 @@ pub enum LogoFormat {
 }
 
 impl LogoFormat {
-    const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Png, "png", "image/png"),
-        (Self::Jpeg, "jpg", "image/jpeg"),
-        (Self::Webp, "webp", "image/webp"),
-        (Self::Gif, "gif", "image/gif"),
-    ];
-
-    fn row(self) -> (Self, &'static str, &'static str) {
-        let [png, jpeg, webp, gif] = Self::ALL;
-        match self {
-            Self::Png => png,
-            Self::Jpeg => jpeg,
-            Self::Webp => webp,
-            Self::Gif => gif,
-        }
-    }
-
-    /// The ending of the name of such a file.
-    pub fn extension(self) -> &'static str {
-        self.row().1
-    }
-
     /// The content type of such a file.
-    pub fn content_type(self) -> &'static str {
-        self.row().2
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+        }
     }
 }
 
@@ -81,7 +67,7 @@ pub struct LogoFile {
 impl LogoFile {
     /// The name of the file. It contains a digest, so that browsers can cache it for ever.
     pub fn name(&self) -> String {
-        format!("logo-{}.{}", self.digest, self.format.extension())
+        format!("logo-{}.{}", self.digest, self.format)
     }
 }
 
@@ -98,13 +84,7 @@ codec_of! {
         }
 }
 
-codec_of! {
-    /// The format of a picture as the extension of its file.
-    Extension for LogoFormat: |format| format.extension(),
-        |text| LogoFormat::ALL.into_iter().find(|(_, known, _)| *known == text).map(|(format, ..)| format)
-}
-
-record_text!(LogoFile or UnreadableLogo: {digest FileDigest} "." {format Extension} " " {width} "x" {height});
+record_text!(LogoFile or UnreadableLogo: {digest FileDigest} "." {format} " " {width} "x" {height});
 
 /// A picture that may be the logo of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,14 +180,9 @@ mod tests {
 
     #[test]
     fn a_stored_logo_of_another_form_is_none() {
-        for bad in [
-            "",
-            "0123456789ab.svg 1x1",
-            "0123456789ab.png",
-            "0123456789ab.png 1",
-            "../x.png 1x1",
-            "0123456789ab.png -1x1",
-        ] {
+        let invalid = "|0123456789ab.svg 1x1|0123456789ab.png|0123456789ab.png 1|../x.png 1x1|\
+            0123456789ab.png -1x1";
+        for bad in invalid.split('|') {
             assert_eq!(bad.parse::<LogoFile>(), Err(UnreadableLogo), "{bad}");
         }
     }

@@ -11,7 +11,8 @@ use strum::{EnumString, IntoStaticStr};
 use tidings_language::t;
 
 /// A thing that can be flagged, moderated, or wait for a moderator: a kind and an id.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Thing {
     /// A story.
     Story(NewsId),
@@ -99,20 +100,14 @@ impl Thing {
         }
     }
 
+    /// Whether it is a story, a comment or a tweet.
+    pub const fn is_post(&self) -> bool {
+        matches!(self, Self::Story(_) | Self::Comment(_) | Self::Tweet(_))
+    }
+
     /// The name of its kind.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Story(_) => "story",
-            Self::Comment(_) => "comment",
-            Self::Tweet(_) => "tweet",
-            Self::User(_) => "user",
-            Self::Application(_) => "application",
-            Self::Appeal(_) => "appeal",
-            Self::Message(_) => "message",
-            Self::Rule(_) => "rule",
-            Self::Origin(_) => "origin",
-            Self::Site(_) => "site",
-        }
+    pub fn kind(&self) -> &'static str {
+        self.into()
     }
 
     /// Its kind in words.
@@ -209,19 +204,9 @@ mod tests {
 
     #[test]
     fn a_thing_is_a_kind_and_an_id() {
-        let things = [
-            "story:7",
-            "comment:7-3",
-            "tweet:9",
-            "user:alice",
-            "application:bob",
-            "appeal:4",
-            "message:6",
-            "rule:2",
-            "origin:5",
-            "site:reasons",
-        ];
-        for (text, kind) in things.into_iter().zip(Thing::KINDS) {
+        let things = "story:7 comment:7-3 tweet:9 user:alice application:bob appeal:4 message:6 rule:2 \
+            origin:5 site:reasons";
+        for (text, kind) in things.split(' ').zip(Thing::KINDS) {
             let thing: Thing = text.parse().unwrap();
             assert_eq!((thing.to_string().as_str(), thing.kind()), (text, kind));
         }

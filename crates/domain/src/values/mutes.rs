@@ -33,9 +33,7 @@ pub fn muted_domain(typed: &str) -> Result<Hostname, crate::values::hostname::Ho
     let typed = typed.trim();
     let rest = typed.split_once("://").map_or(typed, |(_, rest)| rest);
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let name = Hostname::parse(host)?;
-    let bare = name.as_str().strip_prefix("www.").and_then(|bare| Hostname::parse(bare).ok());
-    Ok(bare.unwrap_or(name))
+    Ok(Hostname::parse(host)?.bare())
 }
 
 /// A muted word or phrase, as it was typed.

@@ -36,40 +36,25 @@ impl Network {
             }
         })
     }
-}
 
-impl Network {
     /// The networks of this kind that another has addresses of.
-    pub fn parts_of(network: IpNet) -> impl ExactSizeIterator<Item = Self> {
-        let bits = if network.addr().is_ipv4() { IPV4_BITS } else { IPV6_BITS };
-        let wider = u32::from(bits.saturating_sub(network.prefix_len()));
-        // A wider one than anybody can ban has as many as fit.
-        let count = 1_usize.checked_shl(wider).unwrap_or(usize::MAX);
-        let first = network.network();
-        (0..count).map(move |place| Self::of(nth(first, bits, place)))
+    pub fn parts_of(network: IpNet) -> impl Iterator<Item = Self> {
+        let parts = network.subnets(bits_of(network.addr()).max(network.prefix_len()));
+        parts.into_iter().flatten().map(|part| Self::of(part.addr()))
     }
 
     /// Whether a network has all addresses of one of this kind, or more.
     pub fn is_wide(network: IpNet) -> bool {
-        network.prefix_len() <= if network.addr().is_ipv4() { IPV4_BITS } else { IPV6_BITS }
+        network.prefix_len() <= bits_of(network.addr())
     }
 }
 
-/// The first address of the network at a place among those after an address.
-fn nth(first: IpAddr, bits: u8, place: usize) -> IpAddr {
-    match first {
-        IpAddr::V4(first) => {
-            let step = u32::try_from(place).unwrap_or(u32::MAX).wrapping_shl(u32::from(32 - bits));
-            IpAddr::V4(Ipv4Addr::from_bits(first.to_bits().wrapping_add(step)))
-        }
-        IpAddr::V6(first) => {
-            let step = (place as u128).wrapping_shl(u32::from(128 - bits));
-            IpAddr::V6(Ipv6Addr::from_bits(first.to_bits().wrapping_add(step)))
-        }
-    }
+/// The bits of an address that are the network's.
+const fn bits_of(address: IpAddr) -> u8 {
+    if address.is_ipv4() { IPV4_BITS } else { IPV6_BITS }
 }
 
-shown!(Network: |network| format_args!("{}/{}", network.0, if network.0.is_ipv4() { IPV4_BITS } else { IPV6_BITS }));
+shown!(Network: |network| format_args!("{}/{}", network.0, bits_of(network.0)));
 
 read_text!(Network or NotANetwork: |text| {
     let (address, _) = text.split_once('/')?;

@@ -2,9 +2,8 @@
 
 use crate::values::NoRandomness;
 use crate::values::secrets::random_token;
-use crate::values::text_forms::shown;
+use crate::values::text_forms::{never_logged, shown};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
 
 /// The hexadecimal digits of a session token.
 pub const TOKEN_DIGITS: usize = 40;
@@ -42,11 +41,7 @@ impl SessionToken {
     }
 }
 
-impl Debug for SessionToken {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("SessionToken(***)")
-    }
-}
+never_logged!(SessionToken);
 
 /// The SHA-256 of a session token, as 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,11 +2,10 @@
 //! to the next. So strangers who begin a login store nothing.
 
 use crate::values::secrets::random_token;
-use crate::values::text_forms::named;
+use crate::values::text_forms::{named, never_logged};
 use crate::values::{NoRandomness, SECOND_STEP_SECONDS, Timestamp};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
 use strum::IntoStaticStr;
 use subtle::ConstantTimeEq;
 
@@ -24,11 +23,7 @@ pub(crate) const CHALLENGE_BYTES: usize = NONCE_BYTES + TIME_BYTES + SIGNATURE_B
 #[derive(Clone)]
 pub(crate) struct SigningKey(String);
 
-impl Debug for SigningKey {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("SigningKey(***)")
-    }
-}
+never_logged!(SigningKey);
 
 impl SigningKey {
     /// A key that has been drawn, as it is stored.

@@ -2,9 +2,8 @@
 
 use crate::values::secrets::{random_token, same_secret};
 use crate::values::text::{line_or_nothing, lines};
-use crate::values::text_forms::shown;
+use crate::values::text_forms::{never_logged, shown};
 use crate::values::{Choice, InputError, MAX_APPLICATION, MAX_SIGNUP_ANSWER, NoRandomness};
-use std::fmt;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 /// The people who can sign up.
@@ -54,11 +53,7 @@ impl InvitationCode {
     }
 }
 
-impl fmt::Debug for InvitationCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("InvitationCode(***)")
-    }
-}
+never_logged!(InvitationCode);
 
 /// The secret of the link that makes somebody the first administrator.
 #[derive(Clone)]
@@ -87,11 +82,7 @@ impl WelcomeToken {
     }
 }
 
-impl fmt::Debug for WelcomeToken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("WelcomeToken(***)")
-    }
-}
+never_logged!(WelcomeToken);
 
 /// Whether a text has the form of a token: so many lower-case hexadecimal digits.
 fn is_token(text: &str) -> bool {
@@ -115,7 +106,7 @@ impl ApplicationText {
 text_values!(ApplicationText);
 
 /// The answer to the question at sign-up, as somebody typed it; may be empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignupAnswer(String);
 
 impl SignupAnswer {

@@ -113,14 +113,7 @@ pub static SITE_SETTINGS: [SiteSetting; 11] = [
         label: m!("Language"),
         hint: m!("The language of pages, mails and feeds. Stories and comments stay as they are."),
         control: Control::Choice(|| LANGUAGES.to_vec()),
-        parse: |text| match text {
-            "" => Ok(String::new()),
-            text => LANGUAGES
-                .iter()
-                .find(|(name, _)| *name == text)
-                .map(|(name, _)| (*name).to_owned())
-                .ok_or(IdentityError::Choice),
-        },
+        parse: |text| chosen(text, LANGUAGES.iter().any(|(name, _)| *name == text)),
     },
     SiteSetting {
         field: READERS,
@@ -132,10 +125,7 @@ pub static SITE_SETTINGS: [SiteSetting; 11] = [
         control: Control::Choice(|| {
             vec![("everyone", t!("readers" => "Everyone")), ("members", t!("readers" => "Members only"))]
         }),
-        parse: |text| match text {
-            "" => Ok(String::new()),
-            text => SiteReaders::parse(text).map(|readers| readers.to_string()).ok_or(IdentityError::Choice),
-        },
+        parse: |text| chosen(text, SiteReaders::parse(text).is_some()),
     },
     SiteSetting {
         field: SIGNUP,
@@ -150,10 +140,7 @@ pub static SITE_SETTINGS: [SiteSetting; 11] = [
                 ("closed", t!("sign-up" => "Nobody")),
             ]
         }),
-        parse: |text| match text {
-            "" => Ok(String::new()),
-            text => SignupMode::parse(text).map(|mode| mode.to_string()).ok_or(IdentityError::Choice),
-        },
+        parse: |text| chosen(text, SignupMode::parse(text).is_some()),
     },
     SiteSetting {
         field: QUESTION,
@@ -188,6 +175,11 @@ pub static SITE_SETTINGS: [SiteSetting; 11] = [
         parse: |text| paragraphs(RULES, text),
     },
 ];
+
+/// The name of a choice, if it is one; or nothing.
+fn chosen(text: &str, is_choice: bool) -> Result<String, IdentityError> {
+    if is_choice || text.is_empty() { Ok(text.to_owned()) } else { Err(IdentityError::Choice) }
+}
 
 fn paragraphs(field: &'static str, input: &str) -> Result<String, IdentityError> {
     let text = lines(field, input, MAX_SITE_TEXT, 0)?;

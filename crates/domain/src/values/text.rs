@@ -5,8 +5,7 @@
 //! cannot have characters that change the direction of the text, because these
 //! affect the text around them.
 
-use std::fmt;
-
+use crate::values::text_forms::never_logged;
 use crate::values::{
     MAX_ABOUT, MAX_COMMENT, MAX_FULL_NAME, MAX_IMPORTED_TEXT_BYTES, MAX_TEXT, MAX_TITLE, MAX_TOPIC_SENTENCE,
     MAX_TWEET, MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX,
@@ -16,66 +15,31 @@ use unicode_segmentation::UnicodeSegmentation;
 
 pub use tidings_text::characters::{is_unprintable, is_visible, printable_lines, turns_direction};
 
-/// Why something that was typed is refused.
+/// Why something that was typed is refused. `field` is the one that was being parsed.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{self:?}")]
 pub enum InputError {
     /// Nothing was typed, or nothing visible.
-    Empty {
-        /// The field that was being parsed.
-        field: &'static str,
-    },
-    /// Too few characters.
-    TooShort {
-        /// The field that was being parsed.
-        field: &'static str,
-        /// The fewest characters allowed.
-        least: usize,
-    },
-    /// Too many characters.
-    TooLong {
-        /// The field that was being parsed.
-        field: &'static str,
-        /// The most characters allowed.
-        most: usize,
-    },
-    /// Too many bytes.
-    TooManyBytes {
-        /// The field that was being parsed.
-        field: &'static str,
-        /// The most bytes allowed.
-        most: usize,
-    },
-    /// A control character, or one that changes the direction of the text.
-    Control {
-        /// The field that was being parsed.
-        field: &'static str,
-        /// The character's number.
-        code: u32,
-    },
+    Empty { field: &'static str },
+    /// Fewer characters than the least that are allowed.
+    TooShort { field: &'static str, least: usize },
+    /// More characters than the most that are allowed.
+    TooLong { field: &'static str, most: usize },
+    /// More bytes than the most that are allowed.
+    TooManyBytes { field: &'static str, most: usize },
+    /// A control character, or one that changes the direction of the text, by its number.
+    Control { field: &'static str, code: u32 },
     /// Letters of several scripts, some of which look the same.
-    MixedScripts {
-        /// The field that was being parsed.
-        field: &'static str,
-    },
+    MixedScripts { field: &'static str },
     /// The first character of a username is not a letter.
     UsernameStart,
     /// A character that is not allowed in usernames.
     UsernameCharacter,
-    /// A character that is not allowed in topics.
-    TopicCharacter {
-        /// The field that was being parsed.
-        field: &'static str,
-        /// The name, cut short.
-        shown: String,
-    },
-    /// Too many topics.
-    TooManyTopics {
-        /// The field that was being parsed.
-        field: &'static str,
-        /// The most topics allowed.
-        most: usize,
-    },
+    /// A character that is not allowed in topics; `shown` is the name, cut short.
+    TopicCharacter { field: &'static str, shown: String },
+    /// More topics than the most that are allowed.
+    TooManyTopics { field: &'static str, most: usize },
     /// The password is one of the most common.
     CommonPassword,
     /// The password is a name that everybody knows.
@@ -84,11 +48,8 @@ pub enum InputError {
     EmailForm,
     /// No mail can be sent to the part of an e-mail address before the `@`.
     EmailName,
-    /// The part of an e-mail address after the `@` is not the name of a host.
-    EmailDomain {
-        /// The part, cut short.
-        shown: String,
-    },
+    /// The part of an e-mail address after the `@`, cut short here, is not the name of a host.
+    EmailDomain { shown: String },
 }
 
 /// A name that everybody knows.
@@ -240,18 +201,11 @@ impl FullName {
     /// When it is too long, has control or direction characters, or mixes scripts.
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "fullname";
-        let name = input.trim();
-        let is_refused = |c: char| is_unfit_for_line(c) || is_direction_mark(c);
-        refuse_characters(FIELD, name, is_refused)?;
-        refuse_longer(FIELD, name, MAX_FULL_NAME)?;
-        // An invisible name counts as none.
-        if !name.chars().any(is_visible) {
-            return Ok(Self(String::new()));
-        }
-        if !lookalikes::has_one_script(name) {
+        let name = line_or_nothing(FIELD, input, MAX_FULL_NAME)?;
+        if !name.is_empty() && !lookalikes::has_one_script(&name) {
             return Err(InputError::MixedScripts { field: FIELD });
         }
-        Ok(Self(name.to_owned()))
+        Ok(Self(name))
     }
 }
 
@@ -369,11 +323,7 @@ fn without_digits(text: &str) -> &str {
     text.trim_end_matches(|end: char| end.is_ascii_digit())
 }
 
-impl fmt::Debug for NewPassword {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("NewPassword(***)")
-    }
-}
+never_logged!(NewPassword);
 
 text_values!(Title, Body, About, Username, TweetText, FullName, TopicSentence);
 
@@ -391,9 +341,7 @@ pub(super) fn line(field: &'static str, input: &str, most: usize) -> Result<Stri
 /// A line of text, trimmed; empty if nothing in it is visible.
 pub(super) fn line_or_nothing(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
     let text = input.trim();
-    let is_refused =
-        |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
-    refuse_characters(field, text, is_refused)?;
+    refuse_characters(field, text, |c| is_unfit_for_line(c) || is_direction_mark(c))?;
     refuse_longer(field, text, most)?;
     Ok(if text.chars().any(is_visible) { text.to_owned() } else { String::new() })
 }
@@ -433,7 +381,7 @@ pub(super) fn refuse_longer(field: &'static str, text: &str, most: usize) -> Res
     if text.chars().count() > most { Err(InputError::TooLong { field, most }) } else { Ok(()) }
 }
 
-fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), InputError> {
+pub(super) fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), InputError> {
     if text.chars().count() < least { Err(InputError::TooShort { field, least }) } else { Ok(()) }
 }
 
@@ -475,15 +423,8 @@ mod tests {
     fn common_passwords_are_refused_in_any_case_and_others_are_not() {
         assert!((3_000..10_000).contains(&COMMON_PASSWORDS.lines().count()));
         assert!(COMMON_PASSWORDS.lines().all(|common| common == common.to_lowercase()));
-        for common in [
-            "password1",
-            "PassWord1",
-            "12345678",
-            "baseball",
-            "password1234",
-            "Password20262026",
-            "dragon123456",
-        ] {
+        let passwords = "password1 PassWord1 12345678 baseball password1234 Password20262026 dragon123456";
+        for common in passwords.split(' ') {
             assert_eq!(NewPassword::parse(common), Err(InputError::CommonPassword), "{common}");
         }
         for other in ["correct horse", "passwords of mine 1", "1234-5678-90", "dragons in may 12"] {

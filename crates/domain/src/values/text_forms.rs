@@ -189,6 +189,17 @@ macro_rules! shown {
     };
 }
 
+/// Keeps a secret out of the log: all that is shown of it for debugging is what it is.
+macro_rules! never_logged {
+    ($Name:ident $(<$lifetime:lifetime>)?) => {
+        impl std::fmt::Debug for $Name $(<$lifetime>)? {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str(concat!(stringify!($Name), "(***)"))
+            }
+        }
+    };
+}
+
 /// Reads values from texts with an expression that is an option.
 macro_rules! read_text {
     ($Name:ident or $Error:ident: |$text:ident| $read:expr) => {
@@ -203,4 +214,4 @@ macro_rules! read_text {
     };
 }
 
-pub(crate) use {codec, codec_of, list_text, named, read_text, record_text, shown};
+pub(crate) use {codec, codec_of, list_text, named, never_logged, read_text, record_text, shown};

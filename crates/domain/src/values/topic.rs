@@ -1,8 +1,9 @@
 //! Names of topics, and choices of several.
 
 use super::limits::{MAX_TOPICS, TOPIC_MAX, TOPIC_MIN};
-use super::text::InputError;
+use super::text::{InputError, refuse_longer, refuse_shorter};
 use crate::values::text_forms::{read_text, shown};
+use serde_with::DeserializeFromStr;
 use tidings_keyspace::Within;
 
 /// The name of a topic: 2 to 30 letters from a to z, digits and `-`.
@@ -23,12 +24,8 @@ impl Topic {
             let shown = name.chars().take(TOPIC_MAX + 1).collect();
             return Err(InputError::TopicCharacter { field, shown });
         }
-        if name.len() < TOPIC_MIN {
-            return Err(InputError::TooShort { field, least: TOPIC_MIN });
-        }
-        if name.len() > TOPIC_MAX {
-            return Err(InputError::TooLong { field, most: TOPIC_MAX });
-        }
+        refuse_shorter(field, name, TOPIC_MIN)?;
+        refuse_longer(field, name, TOPIC_MAX)?;
         Ok(Self(name.to_owned()))
     }
 }
@@ -140,7 +137,7 @@ fn joined(topics: &[Topic], between: &str) -> String {
 /// or any of several (`rust,go`).
 ///
 /// The same topics in another order are the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr)]
 pub struct TopicChoice {
     topics: Vec<Topic>,
     within: Within,
@@ -160,20 +157,6 @@ read_text!(TopicChoice or NotAChoice: |text| {
     let topic = |name| Topic::parse("topic", name).ok().filter(|topic| topic.as_str() == name);
     Self::of(text.split(separator).map(topic).collect::<Option<_>>()?, within)
 });
-
-impl TryFrom<String> for TopicChoice {
-    type Error = NotAChoice;
-
-    fn try_from(text: String) -> Result<Self, NotAChoice> {
-        text.parse()
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for TopicChoice {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
 
 shown!(TopicChoice: |choice| joined(&choice.topics, if choice.within == Within::All { "+" } else { "," }));
 

@@ -8,8 +8,8 @@
 //! Each state is one row of answers to all that is asked about it. Nobody else tells states apart: who asks whether
 //! something is listed, counted, or may be answered asks a [`PostState`].
 
-use crate::values::text::{one_line, printable};
-use crate::values::text_forms::read_text;
+use crate::values::text::one_line;
+use crate::values::text_forms::{Codec, OnOneLine, Plain, read_text};
 use crate::values::{NewsId, UserId};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -124,48 +124,12 @@ const DELETED: StateRow = StateRow {
     ..OPEN
 };
 
-/// A value that is stored with a state.
-trait Given: Sized {
-    /// Its text, after the word of the state.
-    fn text(&self) -> String;
-    /// Reads it back.
-    fn read(text: &str) -> Option<Self>;
-    /// The reason in it, if it is one.
-    fn reason(&self) -> Option<&str> {
-        None
-    }
-}
-
-impl Given for Box<str> {
-    fn text(&self) -> String {
-        one_line(self)
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        Some(printable(text.to_owned()).into())
-    }
-
-    fn reason(&self) -> Option<&str> {
-        Some(self)
-    }
-}
-
-impl Given for NewsId {
-    fn text(&self) -> String {
-        self.to_string()
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
-/// Declares the states: the variant with what is stored with it, its word, an example of what is stored, and in what its
-/// row differs from another.
+/// Declares the states: the variant with what is stored with it and how that is written, its word, an example of what is
+/// stored, and in what its row differs from another.
 macro_rules! states {
     ($(
         $(#[$doc:meta])*
-        $Name:ident $(($given:ident: $Given:ty))? = $word:literal, $example:literal,
+        $Name:ident $(($given:ident: $Given:ty, $Codec:ty))? = $word:literal, $example:literal,
         $base:ident { $($answer:ident: $value:expr),* $(,)? };
     )+) => {
         /// Why something is withheld from readers.
@@ -191,49 +155,44 @@ macro_rules! states {
                 }
             }
 
-            /// The text that is stored after its word.
-            fn given(&self) -> String {
-                match self {
-                    $(Self::$Name $(($given))? => states!(@text $($given)?),)+
-                    Self::Unreadable(stored) => stored.to_string(),
-                }
-            }
-
-            /// The reason that a moderator or a rule gave; `None` for other states.
-            pub fn reason(&self) -> Option<&str> {
-                match self {
-                    $($(Self::$Name($given) => $given.reason(),)?)+
-                    _ => None,
-                }
-            }
-
             fn read(word: &str, text: &str) -> Option<Self> {
                 match word {
-                    $($word => Some(Self::$Name $((<$Given>::read(text)?))?),)+
+                    $($word => Some(Self::$Name $((<$Codec>::read(text)?))?),)+
                     _ => None,
                 }
             }
         }
+
+        impl fmt::Display for Withheld {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$Name $(($given))? => {
+                        formatter.write_str(concat!($word, ":"))?;
+                        $(<$Codec>::show($given, formatter)?;)?
+                        Ok(())
+                    })+
+                    Self::Unreadable(stored) => formatter.write_str(stored),
+                }
+            }
+        }
     };
-    (@text) => { String::new() };
-    (@text $given:ident) => { $given.text() };
 }
 
 states! {
     /// A moderator removed it, for this reason. Readers see the reason and no text.
-    Removed(reason: Box<str>) = "removed", "spam: again", DELETED {
+    Removed(reason: Box<str>, OnOneLine) = "removed", "spam: again", DELETED {
         readers: ReadBy::Told,
         closed: Some(Closed::Removed),
     };
     /// It waits for a moderator's approval, for this reason. Only its author and moderators know of it.
-    Held(reason: Box<str>) = "held", "the first post", WAITING {};
+    Held(reason: Box<str>, OnOneLine) = "held", "the first post", WAITING {};
     /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and each reader's choices decide
     /// whether it is shown.
     Flagged = "flagged", "", OPEN {
         readers: ReadBy::Curious,
     };
     /// A moderator merged the story into this one, whose page shows its comments. Its address leads there.
-    Merged(into: NewsId) = "merged", "7", DELETED {
+    Merged(into: NewsId, Plain) = "merged", "7", DELETED {
         has_del: false,
         readers: ReadBy::All,
         told: [false, false],
@@ -330,6 +289,14 @@ impl Withheld {
         text.parse().unwrap_or_else(|NotWithheld| Self::Unreadable(text.into()))
     }
 
+    /// The reason that a moderator or a rule gave; `None` for other states.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Removed(reason) | Self::Held(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
     /// The story that it was merged into.
     pub const fn merged_into(&self) -> Option<NewsId> {
         match self.row().closed {
@@ -392,22 +359,13 @@ impl Withheld {
 
     /// The approximate size in bytes, besides the value itself.
     pub(crate) fn size(&self) -> usize {
-        self.given().len()
+        self.to_string().len()
     }
 }
 
 impl<'de> Deserialize<'de> for Withheld {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Cow::<str>::deserialize(deserializer).map(|stored| Self::stored(&stored))
-    }
-}
-
-impl fmt::Display for Withheld {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.is_unreadable() {
-            write!(formatter, "{}:", self.word())?;
-        }
-        formatter.write_str(&self.given())
     }
 }
 
@@ -439,6 +397,7 @@ pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::text::printable;
 
     #[test]
     fn each_state_is_stored_and_read_back() {

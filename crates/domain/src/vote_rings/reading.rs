@@ -5,7 +5,7 @@ use crate::values::{
     NewsId, Timestamp, UserId, VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES,
     VOTE_RING_VOTES_OF_STORY,
 };
-use crate::{Error, Site, fields, keys};
+use crate::{Result, Site, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 use tidings_vote_rings::{Ballots, Layer};
 
@@ -27,7 +27,7 @@ struct PendingThread {
 }
 
 /// Reads the votes.
-pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
+pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read> {
     let oldest = Timestamp(now.0.saturating_sub(VOTE_RING_DAYS * SECONDS_A_DAY));
     let scores = (oldest.as_score(), f64::INFINITY);
     let news = read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, VOTE_RING_STORIES + 1);
@@ -48,7 +48,7 @@ pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
 }
 
 /// Reads stories with their votes. Returns their threads.
-async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<PendingThread>, Error> {
+async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<PendingThread>> {
     let story = |id: &NewsId| {
         let story = read::fields(keys::news(*id), ["user_id", "ctime", "comments"]);
         (story, read::sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY))
@@ -59,7 +59,7 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
     for (news, ([author, posted, comments], votes)) in ids.iter().copied().zip(stories) {
         let key = || keys::news(news);
         let votes = fields::members(votes, &keys::news_up(news), |(voter, time)| {
-            Some((voter.parse::<UserId>().ok()?.0, Some(seconds(time))))
+            Some((voter.parse::<UserId>().ok()?.0, Some(Timestamp::from_score(time).0)))
         });
         let author: Option<UserId> = fields::read(author.as_deref(), key, "user_id");
         let posted: Option<u64> = fields::read(posted.as_deref(), key, "ctime");
@@ -74,14 +74,8 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
     Ok(threads)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-const fn seconds(score: f64) -> u64 {
-    // The cast saturates.
-    score as u64
-}
-
 /// Reads the comments of threads, in rounds of about [`VOTE_RING_CHUNK`] comments.
-async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut Ballots) -> Result<(), Error> {
+async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut Ballots) -> Result<()> {
     let mut threads = threads.into_iter().peekable();
     while threads.peek().is_some() {
         let mut room = VOTE_RING_CHUNK;
@@ -90,15 +84,10 @@ async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut B
             room = room.saturating_sub(thread.comments);
             stories.push(thread.news);
         }
-        let reads: Vec<_> = stories.iter().map(|story| read::hash(keys::thread(*story))).collect();
-        for (story, comments) in stories.into_iter().zip(site.store.fetch(reads.or_absent().large()).await?) {
-            for comment in
-                comments.0.iter().filter_map(|(field, json)| Comment::from_field(story, field, json))
-            {
-                // Most have no votes but the author's. So there are no more items than votes.
-                if comment.up.iter().all(|voter| *voter == comment.user_id.0) {
-                    continue;
-                }
+        let reads = stories.into_iter().map(Comment::of_story).collect::<Vec<_>>();
+        for comment in site.store.fetch(reads.large()).await?.iter().flatten() {
+            // Most have no votes but the author's. So there are no more items than votes.
+            if comment.up.iter().any(|voter| *voter != comment.user_id.0) {
                 let votes = comment.up.iter().map(|voter| (*voter, None));
                 ballots.add((comment.user_id.0, comment.ctime.0), Layer::Comments, votes);
             }

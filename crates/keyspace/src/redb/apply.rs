@@ -346,8 +346,7 @@ impl Tables<WriteTable<'_>> {
             put_fields(&mut values, fields);
             let size: usize = values.iter().map(|(field, value)| packed_bytes(field, value)).sum();
             if size <= PACKED_BYTES {
-                row = packed_row(row.header, &values);
-                return self.store(key, &row);
+                return self.store(key, &packed_row(row.header, &values));
             }
             let prefix = prefix(key);
             for (field, value) in &values {
@@ -355,11 +354,8 @@ impl Tables<WriteTable<'_>> {
                 self.fields.insert(row_key.as_slice(), sealed(&row_key, value).as_slice())?;
             }
             let count = count_of(values.len());
-            row = KeyRow {
-                header: RowHeader { encoding: Encoding::WideHash, count, ..row.header },
-                body: Vec::new(),
-            };
-            return self.store(key, &row);
+            let header = RowHeader { encoding: Encoding::WideHash, count, ..row.header };
+            return self.store(key, &KeyRow { header, body: Vec::new() });
         }
         let prefix = prefix(key);
         let mut added = 0;

@@ -44,22 +44,21 @@ async fn refusal(url: &str) -> String {
     }
 }
 
+/// A clock that stands still at a time long ago.
+fn clock() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(1_600_000_000_000))
+}
+
 fn setting(key: &str, value: &str) -> Batch {
-    let mut batch = Batch::new();
-    batch.set(key, value);
-    batch
+    Batch::of(|batch| batch.set(key, value))
 }
 
 fn increment(key: &str) -> Batch {
-    let mut batch = Batch::new();
-    batch.increment(key, 1);
-    batch
+    Batch::of(|batch| batch.increment(key, 1))
 }
 
 fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
-    let mut query = Query::new();
-    query.ask(read::string(key));
-    match redb.query(&query)?.pop().transpose()? {
+    match redb.read_all(&[Read::String(key.to_owned())])?.pop().transpose()? {
         Some(Answer::Text(text)) => Ok(text),
         other => panic!("{other:?}"),
     }
@@ -225,9 +224,7 @@ async fn a_commit_is_flushed_before_it_is_acknowledged() {
     batch.key_absent("counter");
     batch.set("other", "text");
     assert!(matches!(redb.commit(batch).await, Err(CommitError::Rejected(_))));
-    let mut batch = Batch::new();
-    batch.key_present("counter");
-    redb.commit(batch).await.unwrap();
+    redb.commit(Batch::of(|batch| batch.key_present("counter"))).await.unwrap();
     assert_eq!(disk.flushes(), before);
 }
 
@@ -281,12 +278,15 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         let disk = disk.cut_after(cut, &mut || bits(&mut state));
         let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
         let count: usize = string(&redb, "counter").unwrap().unwrap().parse().unwrap();
-        let mut query = Query::new();
-        query.ask(read::hash_fields("hash", ["same"]));
-        query.ask(read::hash("wide"));
-        let answers: Vec<_> = redb.query(&query).unwrap().into_iter().map(Result::unwrap).collect();
-        assert_eq!(answers[0], Answer::Texts(vec![Some(count.to_string())]), "half a batch at event {cut}");
-        assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
+        let reads =
+            [Read::HashFields("hash".to_owned(), vec!["same".to_owned()]), Read::Hash("wide".to_owned())];
+        let [same, wide] = redb.read_all(&reads).unwrap().try_into().unwrap();
+        assert_eq!(
+            same.unwrap(),
+            Answer::Texts(vec![Some(count.to_string())]),
+            "half a batch at event {cut}"
+        );
+        assert!(matches!(wide, Ok(Answer::Hash(hash)) if hash.0.len() == count), "at event {cut}");
         let promised = acknowledged.iter().filter(|events| **events <= cut).count();
         assert!(count >= promised, "at event {cut}: {count} of {promised}");
         // A batch that was flushed later is there with those after it.
@@ -496,9 +496,10 @@ async fn expired_keys_are_swept_away_while_idle() {
 
 /// Whether a key is there, and for how many milliseconds it stays.
 fn stays(redb: &Redb, key: &str) -> Expiry {
-    let mut query = Query::new();
-    let expiry = query.push(Read::Expiry(key.to_owned()));
-    query.answers_of(redb.query(&query).unwrap()).unwrap().take(expiry)
+    match redb.read_all(&[Read::Expiry(key.to_owned())]).unwrap().pop() {
+        Some(Ok(Answer::Expiry(expiry))) => expiry,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -509,9 +510,9 @@ async fn a_key_stays_no_longer_when_the_clock_is_set_back() {
     let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..options() };
     let redb = Redb::open_with(disk.opener(), &options, Arc::default()).unwrap();
     for round in 0..3 {
-        let mut batch = Batch::new();
-        batch.set_expiring("limit", "1", Duration::from_secs(2));
-        redb.commit(batch).await.unwrap();
+        redb.commit(Batch::of(|batch| batch.set_expiring("limit", "1", Duration::from_secs(2))))
+            .await
+            .unwrap();
         clock.fetch_sub(DAY, Ordering::SeqCst);
         assert_eq!(stays(&redb, "limit"), Expiry::In(Duration::from_secs(2)), "{round}");
         clock.fetch_add(1_999, Ordering::SeqCst);
@@ -519,9 +520,7 @@ async fn a_key_stays_no_longer_when_the_clock_is_set_back() {
         clock.fetch_add(1, Ordering::SeqCst);
         assert_eq!(stays(&redb, "limit"), Expiry::Absent, "{round}");
     }
-    let mut batch = Batch::new();
-    batch.set_expiring("limit", "1", Duration::from_secs(2));
-    redb.commit(batch).await.unwrap();
+    redb.commit(Batch::of(|batch| batch.set_expiring("limit", "1", Duration::from_secs(2)))).await.unwrap();
     redb.close().await;
     drop(redb);
     // The same while the server does not run.
@@ -554,8 +553,6 @@ async fn rows_are_removed_with_their_keys() {
     batch.sorted_trim("sorted", 5);
     redb.commit(batch).await.unwrap();
     assert_eq!(rows(&redb), 1 + 10);
-    let mut batch = Batch::new();
-    batch.set("sorted", "replaced");
-    redb.commit(batch).await.unwrap();
+    redb.commit(Batch::of(|batch| batch.set("sorted", "replaced"))).await.unwrap();
     assert_eq!(rows(&redb), 1);
 }

@@ -2,8 +2,9 @@
 
 use super::connection::RedisRequestError;
 use super::place::NoConnection;
+use super::wire;
 use crate::KeyspaceError;
-use redis::{ErrorKind, RedisError};
+use redis::{ErrorKind, RedisError, Value};
 use std::time::Duration;
 
 pub(super) const NO_ANSWER: &str = "the server did not answer in time; check that it runs, that the address is right, and that no firewall blocks it";
@@ -34,6 +35,14 @@ impl OpenFailure {
                 Self::of(&error)
             }
         }
+    }
+}
+
+/// What a server answers to INFO, or why it cannot be used.
+pub(super) fn info_of(sent: Result<Vec<Value>, RedisRequestError>) -> Result<String, OpenFailure> {
+    match sent.map_err(OpenFailure::of_request)?.pop() {
+        Some(Value::ServerError(error)) => Err(OpenFailure::of(&error.into())),
+        info => Ok(info.and_then(wire::text).unwrap_or_default()),
     }
 }
 

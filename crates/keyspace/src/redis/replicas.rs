@@ -30,8 +30,8 @@ pub(super) async fn demand_primary(connection: &mut MultiplexedConnection) -> Re
 /// Asks a server which history it has; none, if it is no primary or does not say it.
 pub(super) async fn history_of(connection: &mut MultiplexedConnection) -> Result<History, NoConnection> {
     let answer = connection.send_packed_command(cmd("INFO").arg("replication")).await?;
-    let info = wire::bytes(answer).unwrap_or_default();
-    Ok(History(stream_of(&String::from_utf8_lossy(&info)).map(Into::into)))
+    let info = wire::text(answer).unwrap_or_default();
+    Ok(History(stream_of(&info).map(Into::into)))
 }
 
 /// A primary's stream of writes, from its answer to INFO; `None` if it is not that of a primary. After a

@@ -89,9 +89,16 @@ impl SentinelUrl {
 
     /// The URL of a server of the store.
     pub(super) fn server_url(&self, host: &str, port: u16) -> String {
-        // An IPv6 address.
-        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        format!("{}://{}{host}:{port}/{}", self.scheme, self.login, self.database)
+        format!("{}://{}{}/{}", self.scheme, self.login, address(host, port), self.database)
+    }
+}
+
+/// A host, which may be an IPv6 address without brackets, and its port as `HOST:PORT`.
+pub(super) fn address(host: &str, port: u16) -> String {
+    if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
     }
 }
 

@@ -12,17 +12,17 @@ mod node;
 mod requests;
 mod slots;
 
-use super::failures::{OpenFailure, advice, reason_of};
+use super::failures::{OpenFailure, advice, info_of, reason_of};
 use super::place::Place;
 use super::server_info::{IS_CLUSTERED, IS_LOADING, check_info, why_read_only};
-use super::{watch, wire};
+use super::watch;
 use crate::limits::MAX_SET_CALLS;
 use crate::url::REDIS_SCHEMES;
 use crate::{KeyspaceError, OpenError, StoreHealth, without_password};
 use cluster::Cluster;
 use exchange::{KeyRequest, SetPlace};
 use node::Node;
-use redis::{Pipeline, Value};
+use redis::Pipeline;
 use requests::{Add, Delete, Read};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -237,14 +237,7 @@ impl SharedSets {
     async fn info(&self, node: &Node) -> Result<String, OpenFailure> {
         let mut pipeline = Pipeline::with_capacity(1);
         pipeline.cmd("INFO");
-        let sent = node.read(&pipeline, self.timeout).await;
-        match sent.map_err(OpenFailure::of_request)?.pop() {
-            Some(Value::ServerError(error)) => Err(OpenFailure::of(&error.into())),
-            value => {
-                let info = value.and_then(wire::bytes).unwrap_or_default();
-                Ok(String::from_utf8_lossy(&info).into_owned())
-            }
-        }
+        info_of(node.read(&pipeline, self.timeout).await)
     }
 
     async fn health(&self) -> StoreHealth {

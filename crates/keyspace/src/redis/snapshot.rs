@@ -121,10 +121,7 @@ impl Redis {
 
     /// Waits for an answer of the server.
     async fn ping(&self) -> Result<(), KeyspaceError> {
-        match self.one(cmd("PING"), self.patient(true)).await? {
-            Value::ServerError(error) => Err(wire::server_error("", &error)),
-            _ => Ok(()),
-        }
+        wire::checked("", self.one(cmd("PING"), self.patient(true)).await?).map(drop)
     }
 
     /// The server's clock, in Unix milliseconds.

@@ -30,6 +30,28 @@ async fn open_url(url: &str) -> Result<Store, OpenError> {
     Store::open(url, &StoreOptions { timeout: TIMEOUT, ..StoreOptions::default() }).await
 }
 
+/// Asserts that a store does not open because its server is absent, for this reason.
+fn assert_absent(opened: Result<Store, OpenError>, why: &str) {
+    let error = opened.err();
+    assert!(matches!(&error, Some(OpenError::Absent { reason, .. }) if reason.contains(why)), "{error:?}");
+}
+
+/// Asserts that a store never opens, for a reason with these parts.
+fn assert_refused(opened: Result<Store, OpenError>, why: &[&str]) {
+    let error = opened.err();
+    let is_told = |reason: &str| why.iter().all(|part| reason.contains(part));
+    assert!(matches!(&error, Some(OpenError::Engine { reason, .. }) if is_told(reason)), "{error:?}");
+}
+
+/// Waits until something is so.
+async fn until(is_so: impl AsyncFn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// The error message for a URL that cannot be opened.
 async fn refusal(url: &str) -> String {
     let start = Instant::now();
@@ -46,11 +68,9 @@ async fn a_server_that_is_absent_may_come_and_one_that_refuses_does_not_change_i
     let Err(OpenError::Absent { url, reason }) = open_url(&server.url()).await else { panic!("it opens") };
     assert!(reason.contains("check that the server runs"), "{reason}");
     assert_eq!(url, server.url());
-    let unknown = open_url("redis://unknown.invalid").await.err();
-    assert!(matches!(unknown, Some(OpenError::Absent { .. })), "{unknown:?}");
+    assert_absent(open_url("redis://unknown.invalid").await, "");
     let locked = RedisServer::start_with(&["--requirepass", "secret"]);
-    let refused = open_url(&locked.url()).await.err();
-    assert!(matches!(refused, Some(OpenError::Engine { .. })), "{refused:?}");
+    assert_refused(open_url(&locked.url()).await, &[]);
 }
 
 #[tokio::test]
@@ -75,9 +95,8 @@ async fn get(store: &Store, key: &str) -> Result<Option<String>, KeyspaceError> 
 }
 
 async fn increment(store: &Store, key: &str) -> Result<i64, CommitError> {
-    let mut batch = Batch::new();
-    batch.increment(key, 1);
-    store.commit(batch).await.map(|committed| committed.counter(key).unwrap())
+    let committed = store.commit(Batch::of(|batch| batch.increment(key, 1))).await?;
+    Ok(committed.counter(key).unwrap())
 }
 
 /// Asserts that reads and writes fail as they should, within the time-out.
@@ -98,17 +117,13 @@ async fn assert_away(store: &Store) {
 
 /// Waits until the store answers again. Each attempt must end within the time-out.
 async fn assert_comes_back(store: &Store) {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
+    until(async || {
         let start = Instant::now();
         let written = increment(store, "back").await;
         assert!(start.elapsed() < END, "{:?}", start.elapsed());
-        if written.is_ok() {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{written:?}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        written.is_ok()
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -345,11 +360,7 @@ async fn nothing_is_written_to_a_database_that_has_just_lost_its_data() {
 }
 
 async fn wait_for_health(store: &Store, health: StoreHealth) {
-    let deadline = Instant::now() + PATIENCE;
-    while store.health().await != health {
-        assert!(Instant::now() < deadline, "{health:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(async || store.health().await == health).await;
 }
 
 #[tokio::test]
@@ -389,9 +400,7 @@ async fn a_read_set_ends_when_others_write() {
     let mut server = RedisServer::start();
     let (store, other) = (open(&server).await, open(&server).await);
     let set = async |store: &Store, key: &str, field: &str| {
-        let mut batch = Batch::new();
-        batch.set_field(key, field, "1");
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.set_field(key, field, "1"))).await.unwrap();
     };
     let read = ReadSets::take(&store).await;
     set(&other, "item:2", "title").await;
@@ -423,11 +432,7 @@ async fn a_read_set_ends_when_others_write() {
     server.send(b"SET item:1 text PX 20");
     get(&store, "anything").await.unwrap();
     let read = ReadSets::take(&store).await;
-    let deadline = Instant::now() + PATIENCE;
-    while read.unchanged(&store).await[0] {
-        assert!(Instant::now() < deadline);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(async || !read.unchanged(&store).await[0]).await;
     // Writes between two connections are not reported.
     for cut in [true, false] {
         let read = ReadSets::take(&store).await;

@@ -14,12 +14,9 @@ const BULK_PATIENCE: u32 = 15;
 impl Redis {
     /// The number of keys of the database.
     pub(crate) async fn count_keys(&self) -> Result<u64, KeyspaceError> {
-        let value = self.one(cmd("DBSIZE"), self.reading()).await?;
+        let value = wire::checked("", self.one(cmd("DBSIZE"), self.reading()).await?)?;
         let count = wire::integer(&value).and_then(|count| u64::try_from(count).ok());
-        count.ok_or_else(|| match &value {
-            Value::ServerError(error) => wire::server_error("", error),
-            _ => wire::unexpected(""),
-        })
+        count.ok_or_else(|| wire::unexpected(""))
     }
 
     /// Reads one page of keys. The cursor is that of SCAN.
@@ -63,10 +60,7 @@ impl Redis {
     ) -> Result<(Vec<Vec<u8>>, Option<String>), KeyspaceError> {
         let mut scan = cmd("SCAN");
         scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
-        let page = self.one(scan, self.patient(true)).await?;
-        if let Value::ServerError(error) = &page {
-            return Err(wire::server_error("", error));
-        }
+        let page = wire::checked("", self.one(scan, self.patient(true)).await?)?;
         let mut page = wire::items(page).ok_or_else(|| wire::unexpected(""))?.into_iter();
         let next = page.next().and_then(wire::bytes).ok_or_else(|| wire::unexpected(""))?;
         let next = exact_text("", next)?;
@@ -88,10 +82,7 @@ impl Redis {
         let mut present = Vec::with_capacity(keys.len());
         let mut reads = Pipeline::with_capacity(keys.len() * 2);
         for (key, held) in keys.into_iter().zip(types) {
-            if let Value::ServerError(error) = &held {
-                return Err(wire::server_error(&key, error));
-            }
-            let held = wire::bytes(held).ok_or_else(|| wire::unexpected(&key))?;
+            let held = wire::bytes(wire::checked(&key, held)?).ok_or_else(|| wire::unexpected(&key))?;
             let read = match held.as_slice() {
                 b"none" => continue,
                 b"string" => Read::String(key),
@@ -160,11 +151,7 @@ impl Redis {
 
     async fn send_restoring(&self, pipeline: &Pipeline) -> Result<(), KeyspaceError> {
         let values = self.send(pipeline, self.patient(false)).await?;
-        let failed = values.iter().find_map(|value| match value {
-            Value::ServerError(error) => Some(wire::server_error("", error)),
-            _ => None,
-        });
-        failed.map_or(Ok(()), Err)
+        values.into_iter().try_for_each(|value| wire::checked("", value).map(drop))
     }
 
     pub(super) fn patient(&self, reads: bool) -> RequestOptions {
@@ -204,11 +191,7 @@ pub(super) fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceEr
 /// The commands that replace what a key holds by an entry.
 fn restoring(entry: Entry, as_of_ms: Option<u64>) -> Vec<redis::Cmd> {
     let Entry { key, value, time_to_live } = entry;
-    let command = |name: &str| {
-        let mut command = cmd(name);
-        command.arg(&key);
-        command
-    };
+    let command = |name: &str| wire::on(name, &key);
     let mut commands = vec![command("DEL")];
     if time_to_live.is_some_and(|left| left.as_millis() == 0) {
         return commands;

@@ -4,18 +4,18 @@ use crate::KeyspaceError;
 use crate::batch::{Batch, Bound, Check, CheckId, CommitError, Selection, Within, Write};
 use crate::query::{Answer, Expiry, Hash, Order, Read};
 use crate::redis::GuardedKeys;
-use redis::{Cmd, Value, cmd};
+use redis::{Cmd, ToRedisArgs, Value, cmd};
 use std::borrow::Cow;
 use std::time::Duration;
 
+/// A command on a key, so far without other arguments.
+pub(super) fn on(name: &str, key: &str) -> Cmd {
+    with(cmd(name), &[key])
+}
+
 /// The command of a read.
 pub(super) fn command_of(read: &Read) -> Cmd {
-    let key = read.key();
-    let simple = |name: &str| {
-        let mut command = cmd(name);
-        command.arg(key);
-        command
-    };
+    let simple = |name: &str| on(name, read.key());
     match read {
         Read::String(_) => simple("GET"),
         Read::Expiry(_) => simple("PTTL"),
@@ -54,7 +54,7 @@ pub(super) fn command_of(read: &Read) -> Cmd {
     }
 }
 
-fn with(mut command: Cmd, arguments: &[String]) -> Cmd {
+fn with(mut command: Cmd, arguments: &[impl ToRedisArgs]) -> Cmd {
     command.arg(arguments);
     command
 }
@@ -70,9 +70,7 @@ fn positions(offset: u64, count: u64) -> (i64, i64) {
 
 /// The answer to a read.
 pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceError> {
-    if let Value::ServerError(error) = &value {
-        return Err(server_error(read.key(), error));
-    }
+    let value = checked(read.key(), value)?;
     let answer = match read {
         Read::String(_) => optional(value, text).map(Answer::Text),
         Read::Expiry(_) => integer(&value).map(|milliseconds| Answer::Expiry(expiry(milliseconds))),
@@ -89,6 +87,14 @@ pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceErr
         Read::SortedRange { .. } | Read::SortedByScore { .. } => pairs(value, score).map(Answer::Scored),
     };
     answer.ok_or_else(|| unexpected(read.key()))
+}
+
+/// A server's answer to a command on a key, unless it is an error.
+pub(super) fn checked(key: &str, value: Value) -> Result<Value, KeyspaceError> {
+    match value {
+        Value::ServerError(error) => Err(server_error(key, &error)),
+        value => Ok(value),
+    }
 }
 
 /// The error for a server's error answer to a command on a key.
@@ -184,7 +190,7 @@ pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
 
 /// A text. Another program may have written bytes that are not UTF-8. They are replaced,
 /// because one such byte must not make the key unreadable.
-fn text(value: Value) -> Option<String> {
+pub(super) fn text(value: Value) -> Option<String> {
     let bytes = bytes(value)?;
     Some(
         String::from_utf8(bytes)

@@ -1,6 +1,6 @@
 //! Every check: when it holds, when it does not, and on absent keys and other types.
 
-use super::{Subject, refusal};
+use super::Subject;
 use tidings_keyspace::{Check, read};
 
 /// One of every check, on this key; those of a hash look at `field`, the others
@@ -23,13 +23,11 @@ fn one_of_each(key: &str) -> Vec<Check> {
 }
 
 async fn outcome(subject: &Subject, check: Check) -> String {
-    let committed = subject
-        .commit(|batch| {
-            batch.check(check);
-            batch.increment("witness", 1);
-        })
-        .await;
-    refusal(committed)
+    let refusal = subject.refusal(|batch| {
+        batch.check(check);
+        batch.increment("witness", 1);
+    });
+    refusal.await
 }
 
 pub(super) async fn every_check_on_an_absent_key(subject: Subject) {
@@ -109,32 +107,26 @@ pub(super) async fn presence_is_checked_for_every_type(subject: Subject) {
 
 pub(super) async fn the_first_failing_check_is_named(subject: Subject) {
     subject.write_one_of_each().await;
-    let committed = subject
-        .commit(|batch| {
-            batch.key_present("hash");
-            batch.field_equals("hash", "field", "other");
-            batch.string_equals("set", "wrong type, but later");
-        })
-        .await;
-    assert_eq!(refusal(committed), "rejected 1");
-    let committed = subject
-        .commit(|batch| {
-            batch.string_equals("set", "wrong type, and first");
-            batch.key_absent("hash");
-        })
-        .await;
-    assert_eq!(refusal(committed), "wrong type set");
+    let refusal = subject.refusal(|batch| {
+        batch.key_present("hash");
+        batch.field_equals("hash", "field", "other");
+        batch.string_equals("set", "wrong type, but later");
+    });
+    assert_eq!(refusal.await, "rejected 1");
+    let refusal = subject.refusal(|batch| {
+        batch.string_equals("set", "wrong type, and first");
+        batch.key_absent("hash");
+    });
+    assert_eq!(refusal.await, "wrong type set");
 }
 
 pub(super) async fn checks_see_the_state_before_the_batch(subject: Subject) {
-    let committed = subject
-        .commit(|batch| {
-            batch.set("new", "text");
-            batch.key_absent("new");
-            batch.key_absent("new");
-        })
-        .await;
-    assert_eq!(refusal(committed), "passed");
+    let refusal = subject.refusal(|batch| {
+        batch.set("new", "text");
+        batch.key_absent("new");
+        batch.key_absent("new");
+    });
+    assert_eq!(refusal.await, "passed");
 }
 
 pub(super) async fn a_number_is_checked_by_value(subject: Subject) {

@@ -84,9 +84,7 @@ pub(super) async fn more_batches_at_once_than_any_queue_holds_are_all_applied(su
     for _ in 0..BATCHES {
         let store = subject.store.clone();
         tasks.spawn(async move {
-            let mut batch = Batch::new();
-            batch.increment("counter", 1);
-            store.commit(batch).await.unwrap().values()
+            store.commit(Batch::of(|batch| batch.increment("counter", 1))).await.unwrap().values()
         });
     }
     let mut counters: Vec<i64> = tasks.join_all().await.into_iter().flatten().collect();

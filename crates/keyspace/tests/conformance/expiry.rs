@@ -1,6 +1,6 @@
 //! Keys that expire.
 
-use super::{SHORT, Subject, refusal};
+use super::{SHORT, Subject};
 use std::time::Duration;
 use tidings_keyspace::{Expiry, Hash, Order, Value, read};
 
@@ -68,19 +68,17 @@ pub(super) async fn an_expired_key_is_absent_to_every_read_and_check(subject: Su
     assert_eq!(subject.ask(set).await, (Vec::new(), false, 0));
     assert_eq!(subject.ask((read::score("sorted", "member"), read::sorted_count("sorted"))).await, (None, 0));
     assert_eq!(subject.ask(read::sorted_range("sorted", Order::Ascending, 0, 9)).await, []);
-    let committed = subject
-        .commit(|batch| {
-            for key in ["string", "hash", "wide", "set", "sorted"] {
-                batch.key_absent(key);
-            }
-            batch.member_absent("string", "of another type, had it not expired");
-            batch.field_absent("hash", "field");
-            batch.member_absent("set", "member");
-            batch.sorted_member_absent("sorted", "member");
-            batch.string_equals("string", "5");
-        })
-        .await;
-    assert_eq!(refusal(committed), "rejected 9");
+    let refusal = subject.refusal(|batch| {
+        for key in ["string", "hash", "wide", "set", "sorted"] {
+            batch.key_absent(key);
+        }
+        batch.member_absent("string", "of another type, had it not expired");
+        batch.field_absent("hash", "field");
+        batch.member_absent("set", "member");
+        batch.sorted_member_absent("sorted", "member");
+        batch.string_equals("string", "5");
+    });
+    assert_eq!(refusal.await, "rejected 9");
     let keys: Vec<String> = subject.dump().await.into_iter().map(|entry| entry.key).collect();
     assert_eq!(keys, ["witness"]);
     assert_eq!(subject.store.count_keys().await.unwrap(), 1);
@@ -89,16 +87,14 @@ pub(super) async fn an_expired_key_is_absent_to_every_read_and_check(subject: Su
 pub(super) async fn a_write_to_an_expired_key_starts_anew(subject: Subject) {
     write_expiring(&subject).await;
     let_all_expire(&subject).await;
-    let counters = subject
-        .write(|batch| {
-            batch.increment("string", 1);
-            batch.increment_field("hash", "number", 1);
-            batch.set_field("wide", "other", "value");
-            batch.add_member("set", "other");
-            batch.sorted_add("sorted", "other", 2.0);
-        })
-        .await;
-    assert_eq!(counters, [1, 1]);
+    let counters = subject.write(|batch| {
+        batch.increment("string", 1);
+        batch.increment_field("hash", "number", 1);
+        batch.set_field("wide", "other", "value");
+        batch.add_member("set", "other");
+        batch.sorted_add("sorted", "other", 2.0);
+    });
+    assert_eq!(counters.await, [1, 1]);
     assert_eq!(subject.ask(read::hash("hash")).await.get("field"), None);
     assert_eq!(subject.ask(read::hash("wide")).await.0.len(), 1);
     assert_eq!(subject.ask(read::members("set")).await, ["other"]);

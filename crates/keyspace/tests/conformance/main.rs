@@ -89,9 +89,12 @@ impl Subject {
 
     /// The outcome of a batch.
     async fn commit(&self, fill: impl FnOnce(&mut Batch)) -> Result<Committed, CommitError> {
-        let mut batch = Batch::new();
-        fill(&mut batch);
-        self.store.commit(batch).await
+        self.store.commit(Batch::of(fill)).await
+    }
+
+    /// Why a batch is refused, in a form that can be compared between engines.
+    async fn refusal(&self, fill: impl FnOnce(&mut Batch)) -> String {
+        refusal(self.commit(fill).await)
     }
 
     /// Applies a batch that must pass. Returns its counters.

@@ -1,7 +1,7 @@
 //! Every read: of present and absent keys, and of other types.
 
 use super::{Subject, failure, pairs, scored};
-use tidings_keyspace::{Answer, Batch, Fetch, Reads, Tracked, read};
+use tidings_keyspace::{Answer, Fetch, Reads, Tracked, read};
 use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Read};
 
 /// One of every read, on this key.
@@ -179,9 +179,7 @@ pub(super) async fn a_tolerated_read_is_tracked_like_any_other(subject: Subject)
     assert!(wrong.collect_into(&mut reads).is_empty());
     let reads = Tracked::new((), reads).into_parts().1;
     assert!(subject.store.is_unchanged(&reads));
-    let mut batch = Batch::new();
-    batch.delete("set");
-    subject.store.commit(batch).await.unwrap();
+    subject.write(|batch| batch.delete("set")).await;
     assert!(!subject.store.is_unchanged(&reads));
 }
 

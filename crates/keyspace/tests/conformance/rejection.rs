@@ -1,6 +1,6 @@
 //! A batch is applied whole or not at all.
 
-use super::{Subject, refusal};
+use super::Subject;
 use std::time::Duration;
 use tidings_keyspace::{Batch, CommitError, KeyspaceError, read};
 use tidings_keyspace::{Bound, Write};
@@ -53,13 +53,11 @@ pub(super) async fn every_write_refuses_other_types(subject: Subject) {
                 continue;
             }
             let shown = format!("{write:?}");
-            let committed = subject
-                .commit(|batch| {
-                    batch.set("witness", "text");
-                    batch.write(write);
-                })
-                .await;
-            assert_eq!(refusal(committed), format!("wrong type {key}"), "{shown}");
+            let refusal = subject.refusal(|batch| {
+                batch.set("witness", "text");
+                batch.write(write);
+            });
+            assert_eq!(refusal.await, format!("wrong type {key}"), "{shown}");
         }
     }
     assert_eq!(subject.dump().await, before);
@@ -68,14 +66,12 @@ pub(super) async fn every_write_refuses_other_types(subject: Subject) {
 pub(super) async fn a_rejected_batch_leaves_no_trace(subject: Subject) {
     subject.write_one_of_each().await;
     let before = subject.dump().await;
-    let committed = subject
-        .commit(|batch| {
-            change_everything(batch);
-            batch.key_present("string");
-            batch.field_equals("hash", "field", "not this");
-        })
-        .await;
-    assert_eq!(refusal(committed), "rejected 1");
+    let refusal = subject.refusal(|batch| {
+        change_everything(batch);
+        batch.key_present("string");
+        batch.field_equals("hash", "field", "not this");
+    });
+    assert_eq!(refusal.await, "rejected 1");
     assert_eq!(subject.dump().await, before);
     // The same writes pass without the check.
     subject.write(change_everything).await;
@@ -85,13 +81,11 @@ pub(super) async fn a_rejected_batch_leaves_no_trace(subject: Subject) {
 pub(super) async fn a_wrong_type_leaves_no_trace(subject: Subject) {
     subject.write_one_of_each().await;
     let before = subject.dump().await;
-    let committed = subject
-        .commit(|batch| {
-            change_everything(batch);
-            batch.add_member("string", "too late");
-        })
-        .await;
-    assert_eq!(refusal(committed), "wrong type string");
+    let refusal = subject.refusal(|batch| {
+        change_everything(batch);
+        batch.add_member("string", "too late");
+    });
+    assert_eq!(refusal.await, "wrong type string");
     assert_eq!(subject.dump().await, before);
 }
 
@@ -99,39 +93,31 @@ pub(super) async fn a_bad_counter_leaves_no_trace(subject: Subject) {
     subject.write_one_of_each().await;
     subject.write(|batch| batch.set("text", "no number")).await;
     let before = subject.dump().await;
-    let committed = subject
-        .commit(|batch| {
-            change_everything(batch);
-            batch.increment("text", 1);
-        })
-        .await;
-    assert_eq!(refusal(committed), "not an integer text");
+    let refusal = subject.refusal(|batch| {
+        change_everything(batch);
+        batch.increment("text", 1);
+    });
+    assert_eq!(refusal.await, "not an integer text");
     assert_eq!(subject.dump().await, before);
 }
 
 pub(super) async fn types_are_followed_through_the_batch(subject: Subject) {
-    let committed = subject
-        .commit(|batch| {
-            batch.set_field("new", "field", "value");
-            batch.add_member("new", "member");
-        })
-        .await;
-    assert_eq!(refusal(committed), "wrong type new");
-    let committed = subject
-        .commit(|batch| {
-            batch.sorted_add("new", "member", 1.0);
-            batch.set("new", "text");
-            batch.sorted_trim("new", 1);
-        })
-        .await;
-    assert_eq!(refusal(committed), "wrong type new");
-    let committed = subject
-        .commit(|batch| {
-            batch.increment("new", 1);
-            batch.increment_field("new", "field", 1);
-        })
-        .await;
-    assert_eq!(refusal(committed), "wrong type new");
+    let refusal = subject.refusal(|batch| {
+        batch.set_field("new", "field", "value");
+        batch.add_member("new", "member");
+    });
+    assert_eq!(refusal.await, "wrong type new");
+    let refusal = subject.refusal(|batch| {
+        batch.sorted_add("new", "member", 1.0);
+        batch.set("new", "text");
+        batch.sorted_trim("new", 1);
+    });
+    assert_eq!(refusal.await, "wrong type new");
+    let refusal = subject.refusal(|batch| {
+        batch.increment("new", 1);
+        batch.increment_field("new", "field", 1);
+    });
+    assert_eq!(refusal.await, "wrong type new");
     assert_eq!(subject.dump().await, []);
 }
 
@@ -143,13 +129,11 @@ pub(super) async fn an_emptied_key_keeps_its_type_within_the_batch(subject: Subj
         ("sorted", Write::SortedRemove("sorted".to_owned(), "member".to_owned())),
         ("sorted", Write::SortedTrim("sorted".to_owned(), 0)),
     ] {
-        let committed = subject
-            .commit(|batch| {
-                batch.write(empty.clone());
-                batch.add_member(key, "member");
-            })
-            .await;
-        assert_eq!(refusal(committed), format!("wrong type {key}"), "{empty:?}");
+        let refusal = subject.refusal(|batch| {
+            batch.write(empty.clone());
+            batch.add_member(key, "member");
+        });
+        assert_eq!(refusal.await, format!("wrong type {key}"), "{empty:?}");
     }
     assert_eq!(subject.dump().await, before);
     // It can be filled again in the same batch if its type stays.

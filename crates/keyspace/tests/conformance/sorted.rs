@@ -424,9 +424,7 @@ pub(super) async fn a_selection_from_another_type_is_refused(subject: Subject) {
     for (key, sets) in
         [("scores", &["even"][..]), ("even", &["even"]), ("sorted", &[]), ("sorted", &["x"; 65])]
     {
-        let mut batch = Batch::new();
-        batch.sorted_store(key, selection(sets, Within::All));
-        let refused = subject.store.commit(batch).await;
+        let refused = subject.commit(|batch| batch.sorted_store(key, selection(sets, Within::All))).await;
         assert!(matches!(refused, Err(CommitError::Keyspace(KeyspaceError::Invalid(_)))), "{key} {sets:?}");
     }
 }
@@ -492,8 +490,6 @@ pub(super) async fn a_member_is_added_only_to_a_set_that_is_there(subject: Subje
         })
         .await;
     assert_eq!(subject.ask(read::sorted_count("sorted")).await, 0);
-    let mut batch = Batch::new();
-    batch.sorted_add_if_present("text", "a", 1.0);
-    let refused = subject.store.commit(batch).await;
+    let refused = subject.commit(|batch| batch.sorted_add_if_present("text", "a", 1.0)).await;
     assert!(matches!(refused, Err(CommitError::Keyspace(KeyspaceError::WrongType(_)))), "{refused:?}");
 }

@@ -1,6 +1,6 @@
 //! Every write, on keys of every type.
 
-use super::{STRANGE_TEXTS, Subject, pairs, refusal, scored};
+use super::{STRANGE_TEXTS, Subject, pairs, scored};
 use std::time::Duration;
 use tidings_keyspace::{Batch, COUNTER_LIMIT, Entry, Expiry, Order, Value, read};
 
@@ -164,15 +164,13 @@ pub(super) async fn a_field_is_lowered_to_0_and_no_further(subject: Subject) {
 }
 
 pub(super) async fn counters_come_in_the_order_of_the_writes(subject: Subject) {
-    let counters = subject
-        .write(|batch| {
-            batch.increment_field("hash", "b", 2);
-            batch.set("between", "text");
-            batch.increment("counter", 1);
-            batch.increment_field("hash", "a", 3);
-        })
-        .await;
-    assert_eq!(counters, [2, 1, 3]);
+    let counters = subject.write(|batch| {
+        batch.increment_field("hash", "b", 2);
+        batch.set("between", "text");
+        batch.increment("counter", 1);
+        batch.increment_field("hash", "a", 3);
+    });
+    assert_eq!(counters.await, [2, 1, 3]);
 }
 
 pub(super) async fn increments_of_one_counter_or_member_are_one(subject: Subject) {
@@ -201,14 +199,14 @@ pub(super) async fn increments_of_one_counter_or_member_are_one(subject: Subject
     assert_eq!(subject.ask(read::scores("trimmed", ["m"])).await, [Some(1.0)]);
     // A sum beyond the limit, and a counter that is set in between, are refused before anything is done.
     for between in [false, true] {
-        let refused = subject.commit(|batch| {
+        let refusal = subject.refusal(|batch| {
             batch.increment_field("hash", "a", COUNTER_LIMIT);
             if between {
                 batch.set_field("hash", "a", "0");
             }
             batch.increment_field("hash", "a", COUNTER_LIMIT);
         });
-        assert!(refusal(refused.await).starts_with("invalid"), "{between}");
+        assert!(refusal.await.starts_with("invalid"), "{between}");
     }
 }
 
@@ -221,10 +219,10 @@ pub(super) async fn only_whole_numbers_in_range_are_counters(subject: Subject) {
             })
             .await;
         let before = subject.dump().await;
-        let committed = subject.commit(|batch| batch.increment("string", 1)).await;
-        assert_eq!(refusal(committed), "not an integer string", "{value:?}");
-        let committed = subject.commit(|batch| batch.increment_field("hash", "field", 1)).await;
-        assert_eq!(refusal(committed), "not an integer hash", "{value:?}");
+        let refusal = subject.refusal(|batch| batch.increment("string", 1)).await;
+        assert_eq!(refusal, "not an integer string", "{value:?}");
+        let refusal = subject.refusal(|batch| batch.increment_field("hash", "field", 1)).await;
+        assert_eq!(refusal, "not an integer hash", "{value:?}");
         assert_eq!(subject.dump().await, before);
     }
 }
@@ -235,8 +233,8 @@ pub(super) async fn a_counter_stays_within_its_limit(subject: Subject) {
         subject.write(|batch| batch.delete("counter")).await;
         assert_eq!(subject.write(|batch| batch.increment("counter", limit)).await, [limit]);
         for by in [sign, limit] {
-            let committed = subject.commit(|batch| batch.increment("counter", by)).await;
-            assert_eq!(refusal(committed), "not an integer counter", "{by}");
+            let refusal = subject.refusal(|batch| batch.increment("counter", by)).await;
+            assert_eq!(refusal, "not an integer counter", "{by}");
         }
         let text = limit.to_string();
         assert_eq!(subject.ask(read::string("counter")).await, Some(text));
@@ -266,32 +264,28 @@ pub(super) async fn writes_apply_in_order(subject: Subject) {
 
 pub(super) async fn a_field_can_be_deleted_and_counted_anew(subject: Subject) {
     subject.write(|batch| batch.set_fields("hash", [("n", "no number"), ("m", "40")])).await;
-    let counters = subject
-        .write(|batch| {
-            batch.delete_field("hash", "n");
-            batch.increment_field("hash", "n", 2);
-            batch.increment_field("hash", "m", 2);
-        })
-        .await;
-    assert_eq!(counters, [2, 42]);
+    let counters = subject.write(|batch| {
+        batch.delete_field("hash", "n");
+        batch.increment_field("hash", "n", 2);
+        batch.increment_field("hash", "m", 2);
+    });
+    assert_eq!(counters.await, [2, 42]);
 }
 
 pub(super) async fn a_key_can_be_deleted_and_written_as_another_type(subject: Subject) {
     subject.write_one_of_each().await;
-    let counters = subject
-        .write(|batch| {
-            batch.delete("string");
-            batch.set_field("string", "field", "value");
-            batch.delete("hash");
-            batch.increment("hash", 4);
-            batch.expire("set", Duration::ZERO);
-            batch.sorted_add("set", "member", 2.0);
-            batch.set("sorted", "x");
-            batch.delete("sorted");
-            batch.increment_field("sorted", "field", 6);
-        })
-        .await;
-    assert_eq!(counters, [4, 6]);
+    let counters = subject.write(|batch| {
+        batch.delete("string");
+        batch.set_field("string", "field", "value");
+        batch.delete("hash");
+        batch.increment("hash", 4);
+        batch.expire("set", Duration::ZERO);
+        batch.sorted_add("set", "member", 2.0);
+        batch.set("sorted", "x");
+        batch.delete("sorted");
+        batch.increment_field("sorted", "field", 6);
+    });
+    assert_eq!(counters.await, [4, 6]);
     assert_eq!(subject.ask(read::hash("string")).await.0, pairs(&[("field", "value")]));
     assert_eq!(subject.ask(read::string("hash")).await.as_deref(), Some("4"));
     assert_eq!(subject.ask(read::scores("set", ["member"])).await, [Some(2.0)]);
@@ -365,15 +359,13 @@ pub(super) async fn strange_texts_are_stored_as_they_are(subject: Subject) {
         let range = subject.ask(read::sorted_range(format!("sorted{text}"), Order::Ascending, 0, 9)).await;
         assert_eq!(range, scored(&[(text, 1.0)]));
         assert_eq!(subject.ask(read::members(text)).await, [text]);
-        let committed = subject
-            .commit(|batch| {
-                batch.string_equals(format!("string{text}"), text);
-                batch.field_equals(format!("hash{text}"), text, text);
-                batch.sorted_member_present(format!("sorted{text}"), text);
-                batch.member_absent(text, text);
-            })
-            .await;
-        assert_eq!(refusal(committed), "rejected 3");
+        let refusal = subject.refusal(|batch| {
+            batch.string_equals(format!("string{text}"), text);
+            batch.field_equals(format!("hash{text}"), text, text);
+            batch.sorted_member_present(format!("sorted{text}"), text);
+            batch.member_absent(text, text);
+        });
+        assert_eq!(refusal.await, "rejected 3");
     }
     let stored = subject.dump().await;
     assert_eq!(stored.len(), 5 * STRANGE_TEXTS.len());

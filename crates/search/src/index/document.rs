@@ -4,10 +4,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 /// A kind of document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumCount, EnumString, IntoStaticStr, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumCount, EnumString, IntoStaticStr, VariantArray,
+)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A story.
+    #[default]
     Story,
     /// A comment.
     Comment,
@@ -37,7 +40,7 @@ impl Kind {
 }
 
 /// Something that can be found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     /// A name that means something to the caller.
     pub id: String,

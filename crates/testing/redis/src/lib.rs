@@ -114,12 +114,12 @@ impl RedisServer {
 
     /// Makes the server hang: it accepts connections and does not answer.
     pub fn pause(&self) {
-        self.signal("-STOP");
+        signal(&self.process, "-STOP");
     }
 
     /// Ends a [`RedisServer::pause`].
     pub fn resume(&self) {
-        self.signal("-CONT");
+        signal(&self.process, "-CONT");
     }
 
     /// Sends a command, written as one line; answers what came back, raw.
@@ -136,10 +136,6 @@ impl RedisServer {
     pub(crate) fn ask(&self, line: &str) -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         ask(&mut stream, self.option("--requirepass"), line).ok()
-    }
-
-    fn signal(&self, signal: &str) {
-        self::signal(&self.process, signal);
     }
 }
 
@@ -215,8 +211,9 @@ fn start_process(mut command: Command, port: u16) -> Option<Child> {
 }
 
 fn send(port: u16, line: &[u8]) -> std::io::Result<String> {
-    let mut stream = connect(port, line)?;
-    stream.write_all(b"\r\n")?;
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    stream.write_all(&[line, b"\r\n"].concat())?;
     let mut answer = vec![0; 4096];
     let length = stream.read(&mut answer)?;
     answer.truncate(length);
@@ -244,16 +241,8 @@ fn ask(stream: &mut TcpStream, password: Option<&str>, line: &str) -> std::io::R
     Ok(answer.strip_prefix(welcome).ok_or_else(refused)?.to_owned())
 }
 
-/// Connects and sends the beginning of a line.
-fn connect(port: u16, line: &[u8]) -> std::io::Result<TcpStream> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-    stream.write_all(line)?;
-    Ok(stream)
-}
-
-/// Polls until there is something.
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+/// Polls other processes until there is something, half a minute at most.
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + TIMEOUT * 3;
     while Instant::now() < deadline {
         if let Some(found) = found() {

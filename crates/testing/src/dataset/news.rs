@@ -7,6 +7,7 @@ use super::sites;
 use super::words;
 use super::writer::{Writer, hash};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 use std::time::Duration;
 use tidings_domain::articles::article::{self, OPEN_SECONDS};
 use tidings_domain::keys;
@@ -22,32 +23,12 @@ const ADDRESS: &str = "http://localhost:8080";
 const VOTING_SECONDS: u64 = 3 * 86_400;
 const DOWN_VOTES: u64 = 5;
 /// Topics of articles.
-pub const TOPICS: &[&str] = &[
-    "programming",
-    "science",
-    "rust",
-    "databases",
-    "web",
-    "hardware",
-    "history",
-    "security",
-    "games",
-    "culture",
-    "linux",
-    "networks",
-    "math",
-    "space",
-    "privacy",
-    "design",
-    "art",
-    "law",
-    "health",
-    "energy",
-    "books",
-    "music",
-    "retro",
-    "maps",
-];
+pub static TOPICS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "programming science rust databases web hardware history security games culture linux networks math space privacy \
+     design art law health energy books music retro maps"
+        .split(' ')
+        .collect()
+});
 
 /// The title of an item.
 pub fn title(id: u64) -> String {

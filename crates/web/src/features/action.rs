@@ -4,13 +4,11 @@
 //! rows of the tests that try all addresses. `router::actions` lists them.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::LONG_ACTION_WAIT;
-use crate::request::answers::{DONE, DoneResponse};
 use crate::request::description::{Described, Description};
-use crate::request::form::{FromFields, Next};
-use crate::request::viewer::SignedFields;
-use crate::route::Facts;
+use crate::request::{DONE, DoneResponse, FromFields, Next, SignedFields};
+use crate::route::{Facts, SHORT};
 use axum::Json;
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Redirect};
@@ -38,15 +36,9 @@ pub struct SentForm {
 
 /// An action as it is declared: `T` is its form, `A` its outcome.
 pub struct Action<T, A, E = Error> {
-    path: &'static str,
-    call_path: String,
-    summary: &'static Message,
-    acts_once: bool,
-    is_named_in_address: bool,
-    form_page: Option<&'static str>,
     act: Act<T, A, E>,
-    call: MethodRouter<App>,
-    description: Description,
+    /// What is known of the entry so far.
+    entry: ActionEntry,
 }
 
 /// An action as the router and the OpenAPI document need it.
@@ -82,18 +74,17 @@ where
         summary: &'static Message,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
-        Self {
+        let entry = ActionEntry {
             path,
-            call_path: format!("/api{path}"),
-            summary,
-            acts_once: false,
-            is_named_in_address: false,
+            facts: SHORT,
+            page: MethodRouter::new(),
             form_page: None,
-            act: Arc::new(act),
+            call_path: format!("/api{path}"),
             call: MethodRouter::new(),
+            summary,
             description: Description::of::<T, DoneResponse>(),
-        }
-        .answering(async |_, _| Ok(DONE))
+        };
+        Self { act: Arc::new(act), entry }.answering(async |_, _| Ok(DONE))
     }
 
     /// An action that a second request would do once more. Otherwise as [`Action::setting`].
@@ -102,25 +93,27 @@ where
         summary: &'static Message,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
-        Self { acts_once: true, ..Self::setting(path, summary, act) }
+        let mut action = Self::setting(path, summary, act);
+        action.entry.facts.acts_once = true;
+        action
     }
 
     /// Buttons of pages name in their address what they act on, because all belong to one form.
     pub const fn named_in_address(mut self) -> Self {
-        self.is_named_in_address = true;
+        self.entry.facts.is_named_in_address = true;
         self
     }
 
     /// The form is on this page: refused, it comes back there, filled, with the error at its field. Without this, the
     /// page is the one that the form names, or what a GET of its address shows; see `router/refused_forms.rs`.
     pub const fn form_page(mut self, address: &'static str) -> Self {
-        self.form_page = Some(address);
+        self.entry.form_page = Some(address);
         self
     }
 
     /// The call is at another address.
     pub fn called(mut self, call_path: &str) -> Self {
-        call_path.clone_into(&mut self.call_path);
+        call_path.clone_into(&mut self.entry.call_path);
         self
     }
 
@@ -131,11 +124,11 @@ where
     ) -> Self
     where
         R: Serialize + Described,
-        F: Future<Output = Result<R, RequestError>> + Send,
+        F: Future<Output = Result<R>> + Send,
     {
         let act = self.act.clone();
-        self.description = Description::of::<T, R>();
-        self.call = post(async move |sent: SentForm| {
+        self.entry.description = Description::of::<T, R>();
+        self.entry.call = post(async move |sent: SentForm| {
             let (_, done) = sent.act(&act).await?;
             Ok::<_, RequestError>(Json(answer(sent, done).await?))
         });
@@ -171,7 +164,7 @@ where
     ) -> ActionEntry
     where
         R: IntoResponse,
-        F: Future<Output = Result<R, RequestError>> + Send,
+        F: Future<Output = Result<R>> + Send,
     {
         let act = self.act.clone();
         self.entry(
@@ -184,25 +177,14 @@ where
     }
 
     fn entry(self, facts: Facts, page: MethodRouter<App>) -> ActionEntry {
-        let Self {
-            path,
-            call_path,
-            summary,
-            acts_once,
-            is_named_in_address,
-            form_page,
-            call,
-            description,
-            ..
-        } = self;
-        let facts = Facts { acts_once, is_named_in_address, ..facts };
-        ActionEntry { path, facts, page, form_page, call_path, call, summary, description }
+        let Facts { acts_once, is_named_in_address, .. } = self.entry.facts;
+        ActionEntry { facts: Facts { acts_once, is_named_in_address, ..facts }, page, ..self.entry }
     }
 }
 
 impl SentForm {
     /// Does an action, unless the request was done before. Returns the form and the outcome.
-    async fn act<T, A, E>(&self, act: &Act<T, A, E>) -> Result<(T, A), RequestError>
+    async fn act<T, A, E>(&self, act: &Act<T, A, E>) -> Result<(T, A)>
     where
         T: FromFields,
         A: KeptAnswer,
@@ -218,7 +200,7 @@ impl SentForm {
 impl FromRequest<App> for SentForm {
     type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
         Ok(Self { app: app.clone(), form: SignedFields::from_request(request, app).await? })
     }
 }
@@ -227,7 +209,7 @@ impl FromRequest<App> for SentForm {
 /// [`LONG_ACTION_WAIT`]. Then it continues after the response.
 pub async fn begin_long<T: Send + 'static>(
     action: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<Option<T>, RequestError> {
+) -> Result<Option<T>> {
     match timeout(LONG_ACTION_WAIT, tokio::spawn(action)).await {
         Ok(Ok(done)) => Ok(Some(done?)),
         Ok(Err(_)) => Err(RequestError::Panic),

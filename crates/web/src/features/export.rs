@@ -9,10 +9,10 @@ mod archive;
 mod page;
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{EXPORT_CHUNK_BYTES, EXPORT_CHUNKS_AHEAD};
-use crate::markup::page::{Member, Page};
-use crate::request::viewer::ClientAddress;
+use crate::markup::{Member, Page};
+use crate::request::ClientAddress;
 use crate::server::compression::ZIP;
 use crate::server::request_id;
 use archive::Archive;
@@ -31,29 +31,19 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 /// A part of the file, or why there are no more.
-type Chunk = Result<Bytes, RequestError>;
-
-/// The user who exports their own data.
-pub struct Owner {
-    /// The user.
-    pub user: User,
-    /// Where the request comes from.
-    pub address: IpAddr,
-    /// The session.
-    pub session: VisitSession,
-}
+type Chunk = Result<Bytes>;
 
 /// The archive of an export, as a stream that is made while it is read. Returns when its first
 /// bytes are there. It ends in the middle if the store fails later.
 ///
 /// # Errors
 /// Those of [`Export::begin`], or the store's.
-pub async fn archive(app: &App, owner: Owner) -> Result<Body, RequestError> {
+async fn archive(app: App, user: User, address: IpAddr, session: VisitSession) -> Result<Body> {
     let (chunks, mut arriving) = mpsc::channel::<Chunk>(EXPORT_CHUNKS_AHEAD);
     let id = request_id::current().unwrap_or_default();
-    let app = app.clone();
     tokio::spawn(id.scope(async move {
-        if let Err(failure) = make(&app, &owner, &chunks).await {
+        let actor = Actor { user: &user, address };
+        if let Err(failure) = make(&app, actor, &session, &chunks).await {
             // If the client has gone, nobody needs to know.
             chunks.send(Err(failure)).await.ok();
         }
@@ -71,9 +61,12 @@ pub async fn archive(app: &App, owner: Owner) -> Result<Body, RequestError> {
 
 /// Makes the archive, and sends it in chunks. Ends early if the client has gone; then the export
 /// does not count.
-async fn make(app: &App, owner: &Owner, chunks: &mpsc::Sender<Chunk>) -> Result<(), RequestError> {
-    let Owner { user, address, session } = owner;
-    let actor = Actor { user, address: *address };
+async fn make(
+    app: &App,
+    actor: Actor<'_>,
+    session: &VisitSession,
+    chunks: &mpsc::Sender<Chunk>,
+) -> Result<()> {
     let mut export = Export::begin(&app.site, app.moment(), actor, session).await?;
     let brand = app.brand().await;
     let mut archive = Archive::begin(export.account(), &brand.site, app.now()).map_err(failed)?;
@@ -120,14 +113,14 @@ const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
 pub async fn export(
     ClientAddress(address): ClientAddress,
     Page { app, visit, user, .. }: Page<Member>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?.clone();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(ZIP)),
         (header::CONTENT_DISPOSITION, attachment(&user.username, app.now())),
         (header::CACHE_CONTROL, NOT_STORED),
     ];
-    let archive = archive(&app, Owner { user, address, session }).await?;
+    let archive = archive(app, user, address, session).await?;
     Ok((headers, archive).into_response())
 }
 

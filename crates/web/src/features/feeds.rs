@@ -14,25 +14,22 @@ pub mod sources;
 mod writers;
 
 use crate::App;
+use crate::markup::FeedFormat;
 use crate::markup::dates::moment;
-use crate::markup::feed_links::FeedFormat;
 use crate::request::response_cache::weak_entity_tag;
+use crate::server::headers::kept;
 use crate::settings::SiteSettings;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use feed::Feed;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Mutex, PoisonError};
 use tidings_domain::values::Timestamp;
 
 /// The headers of a public document of this type.
 pub const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
-    [
-        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
-        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),
-        (header::VARY, HeaderValue::from_static("accept-encoding")),
-    ]
+    kept(content_type, "public, max-age=60")
 }
 
 /// The headers of a document of this type that is for one person.
@@ -84,7 +81,7 @@ impl FeedTimes {
     /// When the document at an address changed to this one.
     fn changed(&self, address: &str, document: &str, now: Timestamp) -> Timestamp {
         let (address, version) = (hash_of(address), hash_of(document));
-        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = self.0.lock();
         let changed = match times.get(&address) {
             Some((known, changed)) if *known == version => return *changed,
             // A later second than that of the former document, which clients may have asked for in this one.
@@ -130,6 +127,6 @@ mod tests {
         for number in 0..=MOST_FEED_TIMES {
             times.changed(&number.to_string(), "one", Timestamp(1_000));
         }
-        assert!(times.0.lock().unwrap().len() <= MOST_FEED_TIMES);
+        assert!(times.0.lock().len() <= MOST_FEED_TIMES);
     }
 }

@@ -1,17 +1,15 @@
 //! Muting and blocking: the list in the settings, the buttons elsewhere, and the targets of both.
 
-use crate::error::{RequestError, unknown_name};
+use crate::error::{RequestError, Result, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
-use crate::markup::fields::{Field, select};
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
+use crate::markup::fields::select;
 use crate::markup::parts::{age, small_form};
-use crate::request::answers::answer;
+use crate::markup::{Field, Frame, Member, Notice, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Next, form, parsed};
+use crate::request::form::{form, parsed};
+use crate::request::{Fields, Next, answer};
 use crate::route::SHORT;
 use axum::Json;
 use axum::response::Redirect;
@@ -45,11 +43,19 @@ form! {
         /// phrase. Case does not matter.
         pub value: MuteTarget = target, values::MuteValue;
     }
+
+    /// Somebody to block or unblock.
+    #[cfg_attr(test, schema(as = Block))]
+    pub struct BlockForm {
+        // Imported accounts may have names that are not valid for new accounts.
+        /// The username. Case does not matter.
+        pub username: String = username, values::Username;
+    }
 }
 
 const KIND: &Message = m!("it must be user, domain, topic or word");
 
-fn target(fields: &Fields, name: &'static str) -> Result<MuteTarget, RequestError> {
+fn target(fields: &Fields, name: &'static str) -> Result<MuteTarget> {
     let typed = fields.required(name)?;
     let not_a_site = |_| RequestError::field(name, m!("it must be the name of a site, such as example.com"));
     Ok(match fields.parsed("what", KIND)? {
@@ -61,19 +67,9 @@ fn target(fields: &Fields, name: &'static str) -> Result<MuteTarget, RequestErro
 }
 
 /// A username as people type it: with or without an `@`.
-fn username(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+fn username(fields: &Fields, name: &'static str) -> Result<String> {
     let typed = fields.required(name)?.trim();
     Ok(typed.strip_prefix('@').unwrap_or(typed).to_owned())
-}
-
-form! {
-    /// Somebody to block or unblock.
-    #[cfg_attr(test, schema(as = Block))]
-    pub struct BlockForm {
-        // Imported accounts may have names that are not valid for new accounts.
-        /// The username. Case does not matter.
-        pub username: String = username, values::Username;
-    }
 }
 
 /// The name of each kind.
@@ -156,7 +152,6 @@ pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup 
 /// The list, with forms that add to it.
 fn shown(frame: &Frame<'_>, Avoided { mutes, blocks }: &Avoided) -> Markup {
     let content = html! {
-        h1 { (t!("Muted and blocked")) }
         p.hint {
             (t!("What you mute does not appear in your lists, threads, timelines and inbox. Only you can see this."))
         }
@@ -175,7 +170,7 @@ fn shown(frame: &Frame<'_>, Avoided { mutes, blocks }: &Avoided) -> Markup {
         }
         p { a.action href=(READING_SETTINGS) { (t!("Reading settings")) } }
     };
-    frame.page(t!("Muted and blocked"), &content)
+    frame.headed(t!("Muted and blocked"), &content)
 }
 
 fn mute_form(frame: &Frame<'_>) -> Markup {
@@ -243,7 +238,7 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
 }
 
 /// GET /settings/mutes.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &avoided))
 }
@@ -251,42 +246,8 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/mute",
-            m!("Mute something: a person, a site, a topic or a word."),
-            |app, by, form: &MuteForm| {
-                let (site, now) = (&app.site, app.moment());
-                Box::pin(async move {
-                    match &form.value {
-                        MuteTarget::Topic(topic) => {
-                            topic_choices::choose(site, now, by, Stance::Muted, topic).await
-                        }
-                        MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
-                    }
-                    .map_err(unknown_name)
-                })
-            },
-        )
-        .answering(what_is_left)
-        .back(SHORT),
-        Action::setting(
-            "/unmute",
-            m!("Unmute something: a person, a site, a topic or a word."),
-            |app, by, form: &MuteForm| {
-                let (site, now) = (&app.site, app.moment());
-                Box::pin(async move {
-                    match &form.value {
-                        MuteTarget::Topic(topic) => {
-                            topic_choices::leave(site, now, by, Stance::Muted, topic).await
-                        }
-                        MuteTarget::Other(what) => mutes::unmute(site, now, by, what).await,
-                    }
-                    .map_err(unknown_name)
-                })
-            },
-        )
-        .answering(what_is_left)
-        .back(SHORT),
+        muting("/mute", m!("Mute something: a person, a site, a topic or a word."), true),
+        muting("/unmute", m!("Unmute something: a person, a site, a topic or a word."), false),
         Action::setting("/block", m!("Block a person."), |app, by, form: &BlockForm| {
             Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
@@ -303,11 +264,31 @@ pub fn actions() -> Vec<ActionEntry> {
     ]
 }
 
+/// The action that mutes something, or unmutes it.
+fn muting(path: &'static str, summary: &'static Message, mutes: bool) -> ActionEntry {
+    Action::setting(path, summary, move |app, by, form: &MuteForm| {
+        let (site, now) = (&app.site, app.moment());
+        Box::pin(async move {
+            match &form.value {
+                MuteTarget::Topic(topic) if mutes => {
+                    topic_choices::choose(site, now, by, Stance::Muted, topic).await
+                }
+                MuteTarget::Topic(topic) => topic_choices::leave(site, now, by, Stance::Muted, topic).await,
+                MuteTarget::Other(what) if mutes => mutes::mute(site, now, by, what).await,
+                MuteTarget::Other(what) => mutes::unmute(site, now, by, what).await,
+            }
+            .map_err(unknown_name)
+        })
+    })
+    .answering(what_is_left)
+    .back(SHORT)
+}
+
 /// The description of the call to unblock.
 const UNBLOCK: &Message = m!("Unblock a person. Whether they followed the caller before does not come back.");
 
 /// The answer of the calls to mute and to unmute.
-async fn what_is_left(mut sent: SentForm, (): ()) -> Result<MutesResponse, RequestError> {
+async fn what_is_left(mut sent: SentForm, (): ()) -> Result<MutesResponse> {
     Ok(mutes::avoided(&mut sent.form.visit, sent.form.user.id).await?.into())
 }
 
@@ -320,9 +301,7 @@ answer! {
         /// The blocked people; at most 500.
         blocks: Vec<BlockEntry> = avoided.blocks.into_iter().map(BlockEntry::from).collect();
     }
-}
 
-answer! {
     /// Something muted.
     struct MuteEntry from (mute: Mute) {
         /// The kind of thing.
@@ -332,9 +311,7 @@ answer! {
         /// When it was muted.
         since: u64 = mute.since.0;
     }
-}
 
-answer! {
     /// Somebody blocked.
     struct BlockEntry from (block: Block) {
         username: String = block.username, values::StoredUsername;
@@ -344,6 +321,6 @@ answer! {
 }
 
 /// GET /api/mutes.
-pub async fn list(Page { mut visit, user, .. }: Page<Member>) -> Result<Json<MutesResponse>, RequestError> {
+pub async fn list(Page { mut visit, user, .. }: Page<Member>) -> Result<Json<MutesResponse>> {
     Ok(Json(mutes::avoided(&mut visit, user.id).await?.into()))
 }

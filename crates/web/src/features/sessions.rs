@@ -8,4 +8,3 @@ pub mod passkeys;
 pub mod second_factors;
 pub mod second_step;
 pub mod single_sign_on;
-pub mod two_factor;

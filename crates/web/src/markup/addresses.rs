@@ -41,6 +41,11 @@ pub fn appeal_address(id: ModerationId) -> String {
     format!("/appeal/{id}")
 }
 
+/// An entry of the moderation log.
+pub fn line_address(id: ModerationId) -> String {
+    format!("/moderations?before={}#line-{id}", id.0.saturating_add(1))
+}
+
 /// The page of a person for moderators.
 pub fn person_address(username: &str) -> String {
     user_address("moderate/person", username, "")
@@ -133,7 +138,7 @@ pub fn address_of_thing(thing: &Thing) -> String {
         Thing::Comment(address) => comment_address(*address),
         Thing::Tweet(id) => tweet_address(*id),
         Thing::User(name) | Thing::Application(name) => profile_address(name, ""),
-        Thing::Appeal(id) => format!("/moderations?before={}#line-{id}", id.0.saturating_add(1)),
+        Thing::Appeal(id) => line_address(*id),
         Thing::Message(id) => message_thread_address(*id),
         Thing::Rule(_) | Thing::Origin(_) => "/moderations".to_owned(),
         Thing::Site(SitePart::People) => "/people".to_owned(),

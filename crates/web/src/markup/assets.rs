@@ -3,9 +3,9 @@
 //! administrator can add colours to the style sheet and a logo; see `brand.rs`.
 
 use crate::App;
-use crate::error::RequestError;
-use crate::request::path::PathOf;
-use axum::http::{HeaderName, HeaderValue, header};
+use crate::error::{RequestError, Result};
+use crate::request::PathOf;
+use crate::server::headers::kept;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -64,18 +64,15 @@ const SCRIPTS: &str = concat!(
     include_str!("../../assets/scripts/colour.js"),
 );
 
-const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-const FOR_A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
-const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
-const PNG: HeaderValue = HeaderValue::from_static("image/png");
-/// The files depend on nothing else in the request.
-const VARY: (HeaderName, HeaderValue) = (header::VARY, HeaderValue::from_static("accept-encoding"));
+const FOR_A_DAY: &str = "public, max-age=86400";
+const SVG: &str = "image/svg+xml";
+const PNG: &str = "image/png";
 
 /// A file that pages refer to.
 pub struct Asset {
     path: String,
     content: &'static [u8],
-    content_type: HeaderValue,
+    content_type: &'static str,
 }
 
 /// All files that pages refer to.
@@ -98,13 +95,8 @@ pub struct Assets {
 
 /// The files. Their names are computed once.
 pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
-    style: Asset::new("app", "css", STYLES.as_bytes(), HeaderValue::from_static("text/css; charset=utf-8")),
-    script: Asset::new(
-        "app",
-        "js",
-        SCRIPTS.as_bytes(),
-        HeaderValue::from_static("text/javascript; charset=utf-8"),
-    ),
+    style: Asset::new("app", "css", STYLES.as_bytes(), "text/css; charset=utf-8"),
+    script: Asset::new("app", "js", SCRIPTS.as_bytes(), "text/javascript; charset=utf-8"),
     icon: Asset::new("logo", "svg", LOGO.as_bytes(), SVG),
     small_icon: Asset::new("icon", "png", include_bytes!("../../assets/icons/icon-32.png"), PNG),
     touch_icon: Asset::new("icon", "png", include_bytes!("../../assets/icons/apple-touch-icon.png"), PNG),
@@ -113,7 +105,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 });
 
 impl Asset {
-    fn new(stem: &str, extension: &str, content: &'static [u8], content_type: HeaderValue) -> Self {
+    fn new(stem: &str, extension: &str, content: &'static [u8], content_type: &'static str) -> Self {
         Self { path: path_of(stem, &[content], extension), content, content_type }
     }
 
@@ -138,57 +130,55 @@ pub fn style_path(rules: &str) -> String {
 
 /// GET /assets/:file. The files of the program take no read; the style sheet with the colours of
 /// the site takes one if its identity is not cached, and the logo one.
-pub async fn file(PathOf(file): PathOf<String>, app: App) -> Result<Response, RequestError> {
+pub async fn file(PathOf(file): PathOf<String>, app: App) -> Result<Response> {
     let Assets { style, script, icon, small_icon, touch_icon, medium_icon, large_icon } = &*ASSETS;
     let asset = [style, script, icon, small_icon, touch_icon, medium_icon, large_icon]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(file.as_str()));
     if let Some(asset) = asset {
-        return Ok(stored_for_ever(asset.content_type.clone(), asset.content));
+        return Ok(stored_for_ever(asset.content_type, asset.content));
     }
     if file.starts_with("app-") && file.ends_with(".css") {
         let brand = app.brand().await;
         if brand.style.strip_prefix("/assets/") == Some(file.as_str()) {
             let content = [STYLES, &brand.colours].concat();
-            return Ok(stored_for_ever(style.content_type.clone(), content));
+            return Ok(stored_for_ever(style.content_type, content));
         }
     }
     if file.starts_with("logo-")
         && let Some((logo, bytes)) = identity::logo(&app.site, &file).await?
     {
-        return Ok(stored_for_ever(HeaderValue::from_static(logo.format.content_type()), bytes));
+        return Ok(stored_for_ever(logo.format.content_type(), bytes));
     }
     Err(RequestError::NotFound)
 }
 
 /// The response with a file whose name contains a digest of its content.
-fn stored_for_ever(content_type: HeaderValue, content: impl IntoResponse) -> Response {
-    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, FOR_EVER), VARY];
-    (headers, content).into_response()
+fn stored_for_ever(content_type: &'static str, content: impl IntoResponse) -> Response {
+    (kept(content_type, "public, max-age=31536000, immutable"), content).into_response()
 }
 
 /// GET /favicon.ico: the icon for clients that do not read the page's head.
 pub async fn favicon() -> impl IntoResponse {
-    const ICO: HeaderValue = HeaderValue::from_static("image/x-icon");
     const ICON: &[u8] = include_bytes!("../../assets/icons/favicon.ico");
-    ([(header::CONTENT_TYPE, ICO), (header::CACHE_CONTROL, FOR_A_DAY), VARY], ICON)
+    (kept("image/x-icon", FOR_A_DAY), ICON)
 }
 
 /// GET /robots.txt: keeps crawlers away from forms and personal pages.
 pub async fn robots(app: App) -> impl IntoResponse {
+    let headers = kept("text/plain; charset=utf-8", FOR_A_DAY);
     if app.site.is_for_members() {
-        return ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], "User-agent: *\nDisallow: /\n".to_owned());
+        return (headers, "User-agent: *\nDisallow: /\n".to_owned());
     }
     let kept = app.routes.kept_from_crawlers().into_iter().map(|path| format!("Disallow: {path}\n"));
     let sitemap = app.settings.site.link("/sitemap.xml");
     let robots = format!("User-agent: *\n{}\nSitemap: {sitemap}\n", kept.collect::<String>());
-    ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], robots)
+    (headers, robots)
 }
 
 /// GET /manifest.webmanifest: how a browser shows the site that somebody has put among their
 /// programs.
 pub async fn manifest(app: App) -> impl IntoResponse {
-    const MANIFEST: HeaderValue = HeaderValue::from_static("application/manifest+json");
     let brand = app.brand().await;
     let icon = |address: &str, sizes: &str, kind: &str| json!({"src": address, "sizes": sizes, "type": kind});
     let icons = match &brand.logo {
@@ -207,7 +197,7 @@ pub async fn manifest(app: App) -> impl IntoResponse {
         "display": "minimal-ui",
         "icons": icons,
     });
-    ([(header::CONTENT_TYPE, MANIFEST), (header::CACHE_CONTROL, FOR_A_DAY), VARY], manifest.to_string())
+    (kept("application/manifest+json", FOR_A_DAY), manifest.to_string())
 }
 
 #[cfg(test)]

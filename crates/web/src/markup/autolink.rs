@@ -107,11 +107,7 @@ mod tests {
             if tag != "/a" {
                 let target = tag
                     .strip_prefix("a href=\"")
-                    .and_then(|tag| tag.strip_suffix("\" rel=\"nofollow ugc noopener"));
-                let target = target.or_else(|| {
-                    tag.strip_prefix("a href=\"")
-                        .and_then(|tag| tag.strip_suffix("\" rel=\"nofollow ugc noopener\""))
-                });
+                    .and_then(|tag| tag.strip_suffix("\" rel=\"nofollow ugc noopener\""));
                 targets.push(target.unwrap_or_else(|| panic!("an unexpected tag {tag:?}")).to_owned());
             }
             rest = after;

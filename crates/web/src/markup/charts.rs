@@ -4,7 +4,7 @@
 //! The drawing stretches with the window and contains no text. The labels of the axes are next
 //! to it, and so is the text: in its accessible name, below it, and in a table.
 
-use super::parts;
+use super::parts::{self, Column};
 use maud::{Markup, html};
 use tidings_domain::sites::{DayOfVotes, VoteTotals};
 use tidings_language::numbers::number as grouped;
@@ -181,35 +181,18 @@ pub fn round_up(most: i64) -> i64 {
 }
 
 fn table(voted: &[&DayOfVotes]) -> Markup {
-    html! {
-        details {
-            summary { (t!("Show as a table")) }
-            div.scroll tabindex="0" role="region" aria-label=(t!("Votes per day")) { (day_table(voted)) }
-        }
-    }
-}
-
-fn day_table(voted: &[&DayOfVotes]) -> Markup {
-    html! {
-        table {
-            thead {
-                tr {
-                    th scope="col" { (t!("day")) }
-                    th.number scope="col" { (t!("votes" => "good")) }
-                    th.number scope="col" { (t!("votes" => "bad")) }
-                }
-            }
-            tbody {
-                @for day in voted {
-                    tr {
-                        th scope="row" { (day.day) }
-                        td.number { (parts::number(day.totals.good())) }
-                        td.number { (parts::number(day.totals.bad())) }
-                    }
-                }
+    let votes = [t!("votes" => "good"), t!("votes" => "bad")].map(Column::Numbers);
+    let columns: Vec<_> = [Column::Words(t!("day"))].into_iter().chain(votes).collect();
+    let rows = html! {
+        @for day in voted {
+            tr {
+                th scope="row" { (day.day) }
+                td.number { (parts::number(day.totals.good())) }
+                td.number { (parts::number(day.totals.bad())) }
             }
         }
-    }
+    };
+    html! { details { summary { (t!("Show as a table")) } (parts::table(t!("Votes per day"), &columns, &rows)) } }
 }
 
 /// The votes on a site as one bar, good ones first, as long as its share of

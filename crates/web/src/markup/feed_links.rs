@@ -7,14 +7,15 @@ use crate::server::headers::KEY_PARAMETER;
 use crate::settings::SiteSettings;
 use crate::site_lists::{ListFacts, SiteList};
 use maud::{Markup, html};
-use strum::IntoEnumIterator;
+use strum::{Display, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::{Hostname, NewsId, TopicChoice, UserId};
 use tidings_language::t;
 
-/// The format of a feed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The format of a feed. Its name is the end of the addresses of feeds in this format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum FeedFormat {
     /// Atom (RFC 4287).
     Atom,
@@ -25,15 +26,6 @@ pub enum FeedFormat {
 }
 
 impl FeedFormat {
-    /// The end of the addresses of feeds in this format.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Atom => "atom",
-            Self::Json => "json",
-            Self::Rss => "rss",
-        }
-    }
-
     /// Its name in words.
     pub const fn title(self) -> &'static str {
         match self {
@@ -99,6 +91,12 @@ pub enum FeedKind {
         /// The secret of its address.
         secret: String,
     },
+}
+
+/// An address with a key, if there is one.
+pub fn with_key(mut address: String, key: Option<&ReadingKey>) -> String {
+    key.into_iter().for_each(|key| add_parameter(&mut address, KEY_PARAMETER, &key.expose()));
+    address
 }
 
 /// The name of a feed, and where it is.
@@ -217,7 +215,7 @@ impl FeedKind {
                 format!("{feed}/json")
             }
             (Self::Person(Written::Posts, _) | Self::Inbox { .. }, _) => feed,
-            _ => format!("{feed}{}", format.name()),
+            _ => format!("{feed}{format}"),
         }
     }
 
@@ -262,11 +260,7 @@ impl FeedKind {
 
     /// The address for a program that reads a site for members with the key of one.
     pub fn address_with(&self, format: FeedFormat, key: Option<&ReadingKey>) -> String {
-        let mut address = self.address(format);
-        if let Some(key) = key.filter(|_| !self.is_private()) {
-            add_parameter(&mut address, KEY_PARAMETER, &key.expose());
-        }
-        address
+        with_key(self.address(format), key.filter(|_| !self.is_private()))
     }
 
     /// The links to it on a page, with the key of a member or without.

@@ -198,10 +198,8 @@ impl LinkTarget {
     }
 }
 
-/// The key of a value derived from a cached value: the id of that value, and the link target.
-pub type DerivedKey = (u64, LinkTarget);
-
-/// The key of a value derived from a part of a cached value: also the number of the part.
+/// The key of a value derived from a part of a cached value: the id of that value, the link target, and the number of
+/// the part.
 pub type PartKey = (u64, LinkTarget, u64);
 
 /// Renders by writing directly into the output, without a string of its own.

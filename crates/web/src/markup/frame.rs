@@ -1,13 +1,13 @@
 //! The frame of a page: what its rendering needs to know of the viewer, the address, the time and the site.
 
 use super::brand::Brand;
-use super::fragments::{DerivedKey, LinkTarget, PartKey};
+use super::fragments::{LinkTarget, PartKey};
 use super::moderation_tools::line_just_written;
 use super::script_words::{ITEM_WORDS, VOTE_COUNTS};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
+use crate::request::LocalPath;
 use crate::request::form::FORM_PAGE;
-use crate::request::local_path::LocalPath;
 use crate::route::LoginReason;
 use crate::settings::{Settings, SiteSettings};
 use maud::{Markup, html};
@@ -90,7 +90,7 @@ impl<'a> Frame<'a> {
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
     /// also read the session and the identity of the site in the same round trips.
-    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
+    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self> {
         let now = visit.now();
         visit.recognise().await?;
         let brand = app.brand_for(visit).await;
@@ -125,7 +125,8 @@ impl<'a> Frame<'a> {
         viewer: Option<&'a User>,
     ) -> Self {
         let waiting_rows = waiting_rows(&app.site, viewer);
-        Self { waiting_rows, ..Self::new(parts(app), brand, (now, here), viewer) }
+        let parts = (&*app.settings, &*app.site.rules, &app.site.caches);
+        Self { waiting_rows, ..Self::new(parts, brand, (now, here), viewer) }
     }
 
     /// The rules for signing up.
@@ -210,39 +211,19 @@ impl<'a> Frame<'a> {
         self.answered.clone().unwrap_or_else(new)
     }
 
-    /// The result of a function of a shared value and the settings, from the cache if possible. `None` if
+    /// The result of a function of a part of a shared value and the settings, from the cache if possible. `None` if
     /// the shared value itself is not cached, because most such values are shown only once.
-    pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
+    pub fn derived<K: CacheKind<Key = PartKey>, V>(
         &self,
         value: &Shared<V>,
+        part: u64,
         make: impl FnOnce(&V, LinkTarget) -> K::Value,
     ) -> Option<Shared<K::Value>> {
         if !value.is_cached() {
             return None;
         }
-        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target()));
-        Some(
-            cache.derived(&key).unwrap_or_else(|| cache.insert_derived(key, make(value, self.link_target()))),
-        )
-    }
-
-    /// Like [`Frame::derived`], for a part of the shared value.
-    pub fn derived_part<K: CacheKind<Key = PartKey>, V>(
-        &self,
-        value: &Shared<V>,
-        part: u64,
-        make: impl FnOnce(&V, u64, LinkTarget) -> K::Value,
-    ) -> Option<Shared<K::Value>> {
-        if !value.is_cached() {
-            return None;
-        }
         let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target(), part));
-        let made = || cache.insert_derived(key, make(value, part, self.link_target()));
+        let made = || cache.insert_derived(key, make(value, self.link_target()));
         Some(cache.derived(&key).unwrap_or_else(made))
     }
-}
-
-/// The parts of the app that a frame needs.
-fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
-    (&app.settings, &app.site.rules, &app.site.caches)
 }

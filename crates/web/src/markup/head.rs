@@ -8,9 +8,11 @@ use super::fragments::LinkTarget;
 use super::markdown::markdown;
 use crate::limits::{DESCRIPTION_CHARACTERS, EXCERPT_BYTES};
 use maud::{Markup, html};
+use strum::Display;
 
 /// The kind of a page in the Open Graph protocol.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum PageKind {
     /// Any page.
     #[default]
@@ -19,16 +21,6 @@ pub enum PageKind {
     Article,
     /// A person.
     Profile,
-}
-
-impl PageKind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Website => "website",
-            Self::Article => "article",
-            Self::Profile => "profile",
-        }
-    }
 }
 
 /// The part of a page's head that differs from page to page.
@@ -80,7 +72,7 @@ impl PageHead {
             }
             @if let Some(canonical) = self.canonical.as_ref().filter(|_| has_card) {
                 meta property="og:site_name" content=(site.name);
-                meta property="og:type" content=(self.kind.name());
+                meta property="og:type" content=(self.kind);
                 meta property="og:title" content=(if title.is_empty() { &site.name } else { title });
                 @if !description.is_empty() { meta property="og:description" content=(description); }
                 meta property="og:url" content=(site.link(canonical));

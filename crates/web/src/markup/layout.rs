@@ -40,6 +40,11 @@ impl Frame<'_> {
         self.page_with(title, &head, content)
     }
 
+    /// A whole page with a heading, which is also its title.
+    pub fn headed(&self, heading: &str, content: &dyn Render) -> Markup {
+        self.page(heading, &html! { h1 { (heading) } (content) })
+    }
+
     /// A whole page that says more about itself in its head.
     pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
         let navigation = html! {

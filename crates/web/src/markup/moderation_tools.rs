@@ -4,9 +4,9 @@
 //! Posts have a [`menu_link`] where they stand. Its page has [`ActionForms`], which redirect to the page of the post, or with
 //! the script to the page that had the link; the layout shows [`done_line`] there.
 
-use super::addresses::{comment_address, news_address, profile_address, tweet_address};
+use super::addresses::{comment_address, line_address, news_address, profile_address, tweet_address};
 use super::frame::Frame;
-use crate::request::local_path::LocalPath;
+use crate::request::LocalPath;
 use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::users::Role;
@@ -15,7 +15,7 @@ use tidings_domain::moderation::log::{self, LogEntry};
 use tidings_domain::values::{
     Action, CommentAddress, FlagVerdict, MAX_REASON, ModerationId, NewsId, SitePart, Thing, UserId,
 };
-use tidings_language::{Phrase, n, t};
+use tidings_language::{n, t};
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.
 pub const DONE: &str = "moderated";
@@ -154,11 +154,6 @@ pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// An action as a sentence: after the name of the moderator, or before it if the thing is the subject.
-pub fn sentence<'a>(action: Action, moderator: Option<&'a Markup>, thing: &'a Markup) -> Phrase<'a> {
-    action.sentence(moderator, thing)
-}
-
 /// The thing of an entry of the log, with a link.
 pub fn target(entry: &LogEntry) -> Markup {
     let story = |id: NewsId, title: Option<&str>| {
@@ -220,7 +215,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
                     @if done.undoes.is_some() {
                         (t!("Undone: {thing} is as it was before. See {entry}.", thing = target(done), entry))
                     } @else {
-                        (t!("Done: {deed}. See {entry}.", deed = sentence(done.action, None, &target(done)), entry))
+                        (t!("Done: {deed}. See {entry}.", deed = done.action.sentence(None::<&str>, &target(done)), entry))
                     }
                     @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
                         @let step = html! {
@@ -296,11 +291,11 @@ pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
 
 /// A link to an entry of the log, with more words behind its number.
 pub fn line_link(id: ModerationId, more: &str) -> Markup {
-    let (before, number) = (id.0.saturating_add(1), id.to_string());
+    let number = id.to_string();
     let words = match more {
         " of the log" => t!("entry {number} of the log", number),
         " of the moderation log" => t!("entry {number} of the moderation log", number),
         _ => t!("entry {number}", number),
     };
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { (words) } }
+    html! { a href=(line_address(id)) { (words) } }
 }

@@ -4,7 +4,7 @@
 
 use super::frame::Frame;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::request::local_path::add_parameter;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -71,17 +71,13 @@ impl Notice {
         (user, secret): (UserId, &ApiSecret),
         (to, now): (&str, Timestamp),
     ) -> String {
-        let parts = [self.name(), &number.to_string(), &now.to_string()];
-        let (path, fragment) = to.split_once('#').map_or((to, None), |(path, part)| (path, Some(part)));
+        let [name, number, time] = [self.name(), &number.to_string(), &now.to_string()];
+        let (path, fragment) = to.split_at(to.find('#').unwrap_or(to.len()));
         let mut address = path.to_owned();
-        if let Some(signature) = secret.sign(&signed(user, parts).each_ref().map(String::as_str)) {
-            add_parameter(&mut address, NOTICE, &format!("{}.{signature}", parts.join(".")));
+        if let Some(signature) = secret.sign(&[&user.to_string(), name, number, time]) {
+            add_parameter(&mut address, NOTICE, &format!("{name}.{number}.{time}.{signature}"));
         }
-        if let Some(fragment) = fragment {
-            address.push('#');
-            address.push_str(fragment);
-        }
-        address
+        address + fragment
     }
 
     /// Redirects a user to a page that says it.
@@ -98,23 +94,19 @@ impl Notice {
     ///
     /// # Errors
     /// The store's.
-    pub async fn redirect_anew(self, app: &App, user: UserId, to: &str) -> Result<Redirect, RequestError> {
+    pub async fn redirect_anew(self, app: &App, user: UserId, to: &str) -> Result<Redirect> {
         let secret = sessions::secret_of(&app.site, user).await?;
         Ok(Redirect::to(&self.address(0, (user, &secret), (to, app.now()))))
     }
 
     /// The notice in a parameter, with its number, if it is of this user and of the last minutes.
     fn read(text: &str, viewer: &User, now: Timestamp) -> Option<(Self, u64)> {
-        let mut parts = text.split('.');
-        let (Some(name), Some(number), Some(time), Some(signature), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
-        else {
+        let &[name, number, time, signature] = text.split('.').collect::<Vec<_>>().as_slice() else {
             return None;
         };
         let made: Timestamp = Timestamp(time.parse().ok()?);
         let is_recent = made <= now && now.seconds_since(made) < NOTICE_SECONDS;
-        let signed = signed(viewer.id, [name, number, time]);
-        let is_signed = viewer.apisecret.has_signed(&signed.each_ref().map(String::as_str), signature);
+        let is_signed = viewer.apisecret.has_signed(&[&viewer.id.to_string(), name, number, time], signature);
         (is_recent && is_signed).then_some((name.parse().ok()?, number.parse().ok()?))
     }
 
@@ -149,11 +141,6 @@ impl Notice {
             }
         }
     }
-}
-
-/// The texts that are signed.
-fn signed(user: UserId, [name, number, time]: [&str; 3]) -> [String; 4] {
-    [user.to_string(), name.to_owned(), number.to_owned(), time.to_owned()]
 }
 
 /// The notice about an action that the viewer of a page has just done, if its address proves it.

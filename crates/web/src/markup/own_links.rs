@@ -3,7 +3,7 @@
 //! This works on the finished page, so that no row, menu or text has to know where it is shown, and cached rows are the
 //! same everywhere.
 
-use crate::request::local_path::LocalPath;
+use crate::request::LocalPath;
 use maud::html;
 use memchr::memmem;
 

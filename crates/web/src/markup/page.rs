@@ -2,8 +2,8 @@
 
 use super::frame::Frame;
 use crate::App;
-use crate::error::RequestError;
-use crate::request::local_path::LocalPath;
+use crate::error::{RequestError, Result};
+use crate::request::LocalPath;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use tidings_domain::Refusal;
@@ -30,7 +30,7 @@ pub trait Audience {
     type User;
 
     /// The viewer, if they may see the page. Rounds: those that identify them, if they must be known.
-    fn admit(visit: &mut Visit) -> impl Future<Output = Result<Self::User, RequestError>> + Send;
+    fn admit(visit: &mut Visit) -> impl Future<Output = Result<Self::User>> + Send;
 }
 
 /// Everyone, logged in or not.
@@ -45,13 +45,13 @@ pub struct Administrator;
 impl Audience for Anyone {
     type User = ();
 
-    async fn admit(_: &mut Visit) -> Result<(), RequestError> {
+    async fn admit(_: &mut Visit) -> Result<()> {
         Ok(())
     }
 }
 
 /// The user who is logged in, if a rule admits them.
-async fn user_who(visit: &mut Visit, may: fn(&User) -> Result<(), Refusal>) -> Result<User, RequestError> {
+async fn user_who(visit: &mut Visit, may: fn(&User) -> Result<(), Refusal>) -> Result<User> {
     let user = visit.viewer().await?.ok_or(RequestError::LoginRequired)?;
     may(user)?;
     Ok(user.clone())
@@ -60,7 +60,7 @@ async fn user_who(visit: &mut Visit, may: fn(&User) -> Result<(), Refusal>) -> R
 impl Audience for Member {
     type User = User;
 
-    async fn admit(visit: &mut Visit) -> Result<User, RequestError> {
+    async fn admit(visit: &mut Visit) -> Result<User> {
         user_who(visit, |_| Ok(())).await
     }
 }
@@ -68,7 +68,7 @@ impl Audience for Member {
 impl Audience for Moderator {
     type User = User;
 
-    async fn admit(visit: &mut Visit) -> Result<User, RequestError> {
+    async fn admit(visit: &mut Visit) -> Result<User> {
         user_who(visit, User::require_moderator).await
     }
 }
@@ -76,7 +76,7 @@ impl Audience for Moderator {
 impl Audience for Administrator {
     type User = User;
 
-    async fn admit(visit: &mut Visit) -> Result<User, RequestError> {
+    async fn admit(visit: &mut Visit) -> Result<User> {
         user_who(visit, User::require_admin).await
     }
 }
@@ -84,7 +84,7 @@ impl Audience for Administrator {
 impl<R: Audience> FromRequestParts<App> for Page<R> {
     type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let Ok(here) = LocalPath::from_request_parts(parts, app).await;
         let visit = Visit::from_request_parts(parts, app).await?;
         let mut visit = visit.showing_hidden(here.shows_hidden());
@@ -95,7 +95,7 @@ impl<R: Audience> FromRequestParts<App> for Page<R> {
 
 impl<R: Audience> Page<R> {
     /// Its frame.
-    pub async fn frame(&mut self) -> Result<Frame<'_>, RequestError> {
+    pub async fn frame(&mut self) -> Result<Frame<'_>> {
         Frame::of(&self.app, &mut self.visit, &self.here).await
     }
 }

@@ -45,6 +45,16 @@ pub fn author(username: Option<&str>) -> Markup {
     }
 }
 
+/// Some things in a row, with commas between them.
+pub fn in_a_row(things: impl IntoIterator<Item = impl Render>) -> Markup {
+    html! {
+        @for (index, thing) in things.into_iter().enumerate() {
+            @if index > 0 { ", " }
+            (thing)
+        }
+    }
+}
+
 /// A number with thousands separators.
 pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
     let number = number.try_into().unwrap_or(i64::MAX);
@@ -166,14 +176,8 @@ pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) 
     let hidden = if shows_hidden { "&hidden=1" } else { "" };
     let part = page.of(PAGE_ROWS);
     let (number, has_more) = (page.get(), part.start.saturating_add(part.count) < total);
-    html! {
-        @if number > 1 || has_more {
-            nav.more aria-label=(t!("Pages")) {
-                @if number > 1 { a href={ (list) "?page=" (number - 1) (hidden) } rel="prev" { (t!("page" => "back")) } }
-                @if has_more { a href={ (list) "?page=" (number + 1) (hidden) } rel="next" { (t!("page" => "more")) } }
-            }
-        }
-    }
+    let address = |number: u64| format!("{list}?page={number}{hidden}");
+    before_and_after((number > 1).then(|| address(number - 1)), has_more.then(|| address(number + 1)))
 }
 
 /// The links to the pages of a list before and after this one. `address` is that of the page
@@ -181,13 +185,16 @@ pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) 
 /// them fit on this one.
 pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
     let next = start.saturating_add(shown);
+    let back = (start > 0).then(|| address(start.saturating_sub(size)));
+    before_and_after(back, (next < total).then(|| address(next)))
+}
+
+fn before_and_after(back: Option<String>, more: Option<String>) -> Markup {
     html! {
-        @if start > 0 || next < total {
+        @if back.is_some() || more.is_some() {
             nav.more aria-label=(t!("Pages")) {
-                @if start > 0 {
-                    a href=(address(start.saturating_sub(size))) rel="prev" { (t!("page" => "back")) }
-                }
-                @if next < total { a href=(address(next)) rel="next" { (t!("page" => "more")) } }
+                @if let Some(address) = back { a href=(address) rel="prev" { (t!("page" => "back")) } }
+                @if let Some(address) = more { a href=(address) rel="next" { (t!("page" => "more")) } }
             }
         }
     }
@@ -225,10 +232,19 @@ pub enum Column<'a> {
     Numbers(&'a str),
 }
 
-/// A table that is wider than the text, and scrolls by itself.
+/// A table that scrolls by itself.
+pub fn table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
+    table_of_class("scroll", (label, columns), rows)
+}
+
+/// One that is wider than the text.
 pub fn wide_table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
+    table_of_class("scroll wide", (label, columns), rows)
+}
+
+fn table_of_class(class: &str, (label, columns): (&str, &[Column<'_>]), rows: &Markup) -> Markup {
     html! {
-        div.scroll.wide tabindex="0" role="region" aria-label=(label) {
+        div class=(class) tabindex="0" role="region" aria-label=(label) {
             table {
                 thead {
                     tr {
@@ -248,11 +264,7 @@ pub fn wide_table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup 
 
 /// The link to the next page of a list, if there is one.
 pub fn more_link(next: Option<String>) -> Markup {
-    html! {
-        @if let Some(address) = next {
-            nav.more aria-label=(t!("Pages")) { a href=(address) rel="next" { (t!("page" => "more")) } }
-        }
-    }
+    before_and_after(None, next)
 }
 
 /// How many items, from the first on, fit into a number of bytes: at least one, if there is
@@ -332,7 +344,6 @@ pub fn page_with_form(
     (instead, words): (&str, &str),
 ) -> Markup {
     let content = html! {
-        h1 { (heading) }
         (about)
         form.form.narrow method="post" action=(action) {
             (frame.signed_fields())
@@ -340,7 +351,7 @@ pub fn page_with_form(
         }
         p { a.action href=(instead) { (words) } }
     };
-    frame.page(heading, &content)
+    frame.headed(heading, &content)
 }
 
 #[cfg(test)]
@@ -348,12 +359,19 @@ mod tests {
     use super::*;
     use crate::features::stories::item::news_list;
     use crate::markup::test_support::{framed, line, news, user};
+    use tidings_domain::accounts::users::User;
     use tidings_domain::news::item::Direction;
 
     fn listed(url: &str, title: &str, deleted: bool, my_vote: Option<Direction>) -> String {
-        let bob = user("2", "bob", "");
         let lines = [line(news(title, url, deleted), my_vote)];
+        let bob = user("2", "bob", "");
         framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string()
+    }
+
+    /// A list with a story of user 1, as somebody sees it.
+    fn listed_for(viewer: Option<&User>) -> String {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        framed(viewer, |frame| news_list(frame, &lines, 0).render()).into_string()
     }
 
     #[test]
@@ -401,10 +419,8 @@ mod tests {
 
     #[test]
     fn links_open_new_windows_if_the_viewer_chose_it() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
         for (flags, expected) in [("", false), ("n", true)] {
-            let bob = user("2", "bob", flags);
-            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string();
+            let html = listed_for(Some(&user("2", "bob", flags)));
             assert_eq!(html.contains(r#"target="_blank""#), expected, "{html}");
         }
     }
@@ -415,12 +431,10 @@ mod tests {
 
     #[test]
     fn a_story_has_a_button_up_and_none_down_for_those_without_the_karma() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
-        let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         for html in [
             listed("http://a.com/", "t", false, None),
             listed("http://a.com/", "t", false, Some(Direction::Up)),
-            anonymous,
+            listed_for(None),
         ] {
             assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 0), "{html}");
         }
@@ -457,8 +471,7 @@ mod tests {
 
     #[test]
     fn without_a_session_the_buttons_open_the_login_page() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
-        let html = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
+        let html = listed_for(None);
         let button = r#"form="items" name="next" value="/vote/story/5""#;
         assert!(html.contains(button) && !html.contains("formaction"), "{html}");
     }
@@ -473,10 +486,8 @@ mod tests {
 
     #[test]
     fn only_authors_see_edit_links() {
-        let lines = [line(news("title", "http://a.com/", false), None)];
         for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", false)] {
-            let viewer = user(id, "someone", flags);
-            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0).render()).into_string();
+            let html = listed_for(Some(&user(id, "someone", flags)));
             assert_eq!(html.contains("/editnews/5"), expected, "{html}");
             assert_eq!(html.contains("/delnews/5"), expected, "{html}");
         }

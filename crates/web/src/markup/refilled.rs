@@ -4,13 +4,13 @@
 //! is written, and no handler has to think of it; see `router/refused_forms.rs`.
 
 use super::parts::{about_trust, alert};
-use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
-use crate::request::form::{FORM_PAGE, Fields};
+use crate::error::{RequestError, Result, ShownInForm, correctable_message, sentence, wrong_fields};
+use crate::request::Fields;
+use crate::request::form::FORM_PAGE;
 use crate::request::viewer::SECRETS;
 use axum::response::{IntoResponse, Response};
-use maud::{Escaper, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use tidings_domain::values::text::printable_lines;
 
 /// Why a form is shown again.
@@ -64,7 +64,7 @@ impl Sent<'_> {
     ///
     /// # Errors
     /// The failure, if the sender cannot correct it.
-    pub fn page(self, page: &Markup, failure: RequestError) -> Result<Response, RequestError> {
+    pub fn page(self, page: &Markup, failure: RequestError) -> Result<Response> {
         let Some(page) = self.filled(&page.0, Why::Refused(&failure)) else { return Err(failure) };
         let mut response = (failure.status(), PreEscaped(page)).into_response();
         response.extensions_mut().insert(ShownInForm(failure));
@@ -418,10 +418,7 @@ fn write_start_tag(tag: &Tag<'_>, changed: &[(&'static str, Option<String>)], ht
 
 /// A text as our pages write it.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    // Writing into a string cannot fail.
-    let _ = Escaper::new(&mut escaped).write_str(text);
-    escaped
+    html! { (text) }.into_string()
 }
 
 #[cfg(test)]

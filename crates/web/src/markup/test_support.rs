@@ -3,7 +3,7 @@
 use super::brand::Brand;
 use super::frame::Frame;
 use crate::languages::Languages;
-use crate::request::local_path::LocalPath;
+use crate::request::LocalPath;
 use crate::settings::{SearchSettings, Settings, SiteSettings, TitleSettings, TransportSettings};
 use std::time::Duration;
 use tidings_domain::accounts::reader::Perspective;
@@ -50,6 +50,14 @@ fn hash(fields: &[(&str, &str)]) -> Hash {
     Hash(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
 }
 
+/// Demands that a page has all of these parts.
+#[track_caller]
+pub fn assert_has(html: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+}
+
 /// A user with these flags.
 pub fn user(id: &str, username: &str, flags: &str) -> User {
     let fields = [
@@ -94,8 +102,13 @@ pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
 
 /// Renders with a frame of default settings at `/latest/0`.
 pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
-    let (settings, rules, caches) = (settings(), Rules::default(), Caches::default());
+    framed_with(&Rules::default(), viewer, use_frame)
+}
+
+/// The same with these rules.
+pub fn framed_with<T>(rules: &Rules, viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
+    let (settings, caches) = (settings(), Caches::default());
     let here = LocalPath::parse("/latest/0");
     let brand = Brand::new(&settings.site, &Default::default(), &Identity::default()).into();
-    use_frame(&Frame::new((&settings, &rules, &caches), brand, (NOW, &here), viewer))
+    use_frame(&Frame::new((&settings, rules, &caches), brand, (NOW, &here), viewer))
 }

@@ -4,7 +4,7 @@
 //! objects) and text that is not UTF-8 are rejected, so that handlers need not handle them.
 
 use super::local_path::LocalPath;
-use crate::error::{Malformed, RequestError};
+use crate::error::{Malformed, RequestError, Result};
 use crate::limits::{MAX_FIELDS, SHOWN_NAME_CHARACTERS};
 use percent_encoding::percent_decode;
 use std::str::FromStr;
@@ -53,16 +53,16 @@ pub trait FromFields: Sized {
     ///
     /// # Errors
     /// A failure that names the first field that is missing or wrong.
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError>;
+    fn from_fields(fields: &Fields) -> Result<Self>;
 }
 
-/// Declares a form, or a query, with all that is to be known of each field: its name, its type, what reads it, and its
+/// Declares forms, or queries, with all that is to be known of each field: its name, its type, what reads it, and its
 /// schema in the OpenAPI document. The fields are read in their order. A method that is named behind the type checks them
 /// together.
 macro_rules! form {
-    ($(#[$about:meta])* pub struct $form:ident $(, $check:ident)? {
+    ($($(#[$about:meta])* pub struct $form:ident $(, $check:ident)? {
         $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
-    }) => {
+    })+) => {$(
         #[cfg_attr(test, derive(utoipa::IntoParams, utoipa::ToSchema))]
         #[cfg_attr(test, into_params(parameter_in = Query))]
         $(#[$about])*
@@ -82,7 +82,7 @@ macro_rules! form {
                 Ok(form)
             }
         }
-    };
+    )+};
 }
 
 pub(crate) use form;
@@ -91,39 +91,39 @@ pub(crate) use form;
 pub fn field<T>(
     fields: &Fields,
     name: &'static str,
-    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
-) -> Result<T, RequestError> {
+    read: impl Fn(&Fields, &'static str) -> Result<T>,
+) -> Result<T> {
     read(fields, name)
 }
 
 /// Reads a required field as it is.
-pub fn text(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+pub fn text(fields: &Fields, name: &'static str) -> Result<String> {
     fields.required(name).map(str::to_owned)
 }
 
 /// Reads a field as it is; empty if it is missing.
-pub fn text_or_empty(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+pub fn text_or_empty(fields: &Fields, name: &'static str) -> Result<String> {
     Ok(fields.text(name).to_owned())
 }
 
 /// Reads a field that may be missing.
 pub fn optional<T>(
-    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
-) -> impl Fn(&Fields, &'static str) -> Result<Option<T>, RequestError> {
+    read: impl Fn(&Fields, &'static str) -> Result<T>,
+) -> impl Fn(&Fields, &'static str) -> Result<Option<T>> {
     move |fields, name| fields.get(name).map(|_| read(fields, name)).transpose()
 }
 
 /// Reads a field that may be missing or empty.
 pub fn filled<T>(
-    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
-) -> impl Fn(&Fields, &'static str) -> Result<Option<T>, RequestError> {
+    read: impl Fn(&Fields, &'static str) -> Result<T>,
+) -> impl Fn(&Fields, &'static str) -> Result<Option<T>> {
     move |fields, name| fields.filled(name).map(|_| read(fields, name)).transpose()
 }
 
 /// Reads a field that may be missing or blank.
 pub fn unless_blank<T>(
-    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
-) -> impl Fn(&Fields, &'static str) -> Result<Option<T>, RequestError> {
+    read: impl Fn(&Fields, &'static str) -> Result<T>,
+) -> impl Fn(&Fields, &'static str) -> Result<Option<T>> {
     move |fields, name| {
         if fields.text(name).trim().is_empty() { Ok(None) } else { read(fields, name).map(Some) }
     }
@@ -133,21 +133,17 @@ pub fn unless_blank<T>(
 pub fn checked<T>(
     expected: &'static Message,
     parse: impl Fn(&str) -> Option<T>,
-) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError> {
+) -> impl Fn(&Fields, &'static str) -> Result<T> {
     move |fields, name| parse(fields.required(name)?).ok_or(RequestError::field(name, expected))
 }
 
 /// Reads a required field that must be as expected.
-pub fn parsed<T: FromStr>(
-    expected: &'static Message,
-) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError> {
+pub fn parsed<T: FromStr>(expected: &'static Message) -> impl Fn(&Fields, &'static str) -> Result<T> {
     move |fields, name| fields.parsed(name, expected)
 }
 
 /// Reads a required field with a function of the domain, which says what is wrong.
-pub fn valid<T, E>(
-    parse: impl Fn(&str) -> Result<T, E>,
-) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError>
+pub fn valid<T, E>(parse: impl Fn(&str) -> Result<T, E>) -> impl Fn(&Fields, &'static str) -> Result<T>
 where
     Error: From<E>,
 {
@@ -156,14 +152,14 @@ where
 
 /// No fields at all.
 impl FromFields for () {
-    fn from_fields(_: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(_: &Fields) -> Result<Self> {
         Ok(())
     }
 }
 
 /// The fields of one form that two types describe.
 impl<A: FromFields, B: FromFields> FromFields for (A, B) {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         Ok((A::from_fields(fields)?, B::from_fields(fields)?))
     }
 }
@@ -200,7 +196,7 @@ impl Fields {
     ///
     /// # Errors
     /// A failure that names the field that is missing or wrong.
-    pub fn read<T: FromFields>(&self) -> Result<T, RequestError> {
+    pub fn read<T: FromFields>(&self) -> Result<T> {
         T::from_fields(self)
     }
 
@@ -230,16 +226,12 @@ impl Fields {
     }
 
     /// The value of a required field.
-    pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
-        self.get(name).ok_or(RequestError::field(name, RequestError::MISSING))
+    pub fn required(&self, name: &'static str) -> Result<&str> {
+        self.get(name).ok_or(RequestError::missing(name))
     }
 
     /// The parsed value of a required field.
-    pub fn parsed<T: FromStr>(
-        &self,
-        name: &'static str,
-        expected: &'static Message,
-    ) -> Result<T, RequestError> {
+    pub fn parsed<T: FromStr>(&self, name: &'static str, expected: &'static Message) -> Result<T> {
         parse(self.required(name)?, name, expected)
     }
 
@@ -248,7 +240,7 @@ impl Fields {
         &self,
         name: &'static str,
         expected: &'static Message,
-    ) -> Result<Option<T>, RequestError> {
+    ) -> Result<Option<T>> {
         if self.get(name).is_some() { self.parsed(name, expected).map(Some) } else { Ok(None) }
     }
 }
@@ -261,11 +253,7 @@ impl std::fmt::Debug for Fields {
 }
 
 /// Parses a text of a request. `name` is its name in the request.
-pub fn parse<T: FromStr>(
-    text: &str,
-    name: &'static str,
-    expected: &'static Message,
-) -> Result<T, RequestError> {
+pub fn parse<T: FromStr>(text: &str, name: &'static str, expected: &'static Message) -> Result<T> {
     text.parse().map_err(|_| RequestError::field(name, expected))
 }
 
@@ -280,7 +268,7 @@ fn shown(name: &str) -> String {
 }
 
 /// A field that is an id, or -1 for none.
-pub fn id_or_none<T: FromStr>(fields: &Fields, name: &'static str) -> Result<Option<T>, RequestError> {
+pub fn id_or_none<T: FromStr>(fields: &Fields, name: &'static str) -> Result<Option<T>> {
     match fields.required(name)? {
         "-1" => Ok(None),
         _ => fields.parsed(name, m!("it must be a number, or -1 for none")).map(Some),
@@ -294,7 +282,7 @@ pub struct Next {
 }
 
 impl FromFields for Next {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         Ok(Self { next: LocalPath::parse(fields.text("next")) })
     }
 }

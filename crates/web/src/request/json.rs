@@ -1,7 +1,7 @@
 //! Strict parsing of JSON bodies, for the calls that do not take forms.
 
 use crate::App;
-use crate::error::{Malformed, RequestError};
+use crate::error::{Malformed, RequestError, Result};
 use crate::limits::{
     BODY_BYTES, BODY_LEAST_BYTES, BODY_START, FIRST_BODY_BYTES, REQUEST_BYTES, SHORT_BODY_BYTES,
 };
@@ -25,7 +25,7 @@ pub struct Json(pub Value);
 impl FromRequest<App> for Json {
     type Rejection = RequestError;
 
-    async fn from_request(request: Request, _: &App) -> Result<Self, RequestError> {
+    async fn from_request(request: Request, _: &App) -> Result<Self> {
         let body = read_body(request).await?;
         let json = serde_json::from_slice(&body);
         json.map(Self).map_err(|error| Malformed::NotJson(error.to_string()).into())
@@ -47,7 +47,7 @@ fn body_limit(request: &Request) -> usize {
 /// long head. If `Content-Length` is larger, the body is not read at all. Chunks are copied together
 /// as they arrive: each chunk alone would take far more memory than its bytes. The memory grows with
 /// what has arrived, counts in that of all answers, and is given back if the body is too slow.
-pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
+pub async fn read_body(request: Request) -> Result<Vec<u8>> {
     let limit = body_limit(&request);
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let length: Option<usize> = length.and_then(|length| length.parse().ok());
@@ -80,17 +80,17 @@ pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
 }
 
 /// A required member of a JSON object.
-pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, RequestError> {
-    json.get(name).ok_or(RequestError::field(name, m!("it is missing")))
+pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value> {
+    json.get(name).ok_or(RequestError::missing(name))
 }
 
 /// A required member that is a string.
-pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, RequestError> {
+pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str> {
     member(json, name)?.as_str().ok_or(RequestError::field(name, m!("it must be a string")))
 }
 
 /// A required member that is the UUID of a voter.
-pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> {
+pub fn voter(json: &Value, name: &'static str) -> Result<VoterId> {
     parse(text(json, name)?, name, m!("it must be a UUID"))
 }
 
@@ -101,7 +101,7 @@ pub fn whole_number(value: &Value) -> Option<i64> {
 }
 
 /// Parses the name of a site.
-pub fn hostname(text: &str) -> Result<Hostname, RequestError> {
+pub fn hostname(text: &str) -> Result<Hostname> {
     Hostname::parse(text).map_err(|error| Error::from(error).into())
 }
 

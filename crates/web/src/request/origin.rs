@@ -7,7 +7,7 @@
 //! anywhere, but not by pages of other sites: these would vote as their visitors.
 
 use super::cookies::SEC_FETCH_SITE;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::route::{Facts, Senders};
 use crate::settings::Settings;
 use axum::extract::Request;
@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, Method, header};
 use url::{Host, Url};
 
 /// Refuses requests from pages of other sites.
-pub fn refuse_other_sites(settings: &Settings, route: &Facts, request: &Request) -> Result<(), RequestError> {
+pub fn refuse_other_sites(settings: &Settings, route: &Facts, request: &Request) -> Result<()> {
     let (method, headers) = (request.method(), request.headers());
     match route.senders {
         Senders::Ours if may_write(route, method) && !is_ours(settings, headers) => {

@@ -1,7 +1,7 @@
 //! The requested part of a list ordered by time, parsed strictly.
 
 use super::form::{Fields, form};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::TIMELINE_ENTRIES;
 #[cfg(test)]
 use crate::request::description::values;
@@ -19,19 +19,17 @@ form! {
         /// Only newer entries than this.
         pub since: Option<Cursor> = cursor, values::Cursor, required = false;
     }
+
+    /// The part of a list that a page shows.
+    pub struct PageQuery {
+        /// Only older entries than this.
+        pub before: Option<Cursor> = cursor, values::Cursor, required = false;
+    }
 }
 
 impl From<WindowQuery> for Window {
     fn from(WindowQuery { count, before, since }: WindowQuery) -> Self {
         Self { before, since, count }
-    }
-}
-
-form! {
-    /// The part of a list that a page shows.
-    pub struct PageQuery {
-        /// Only older entries than this.
-        pub before: Option<Cursor> = cursor, values::Cursor, required = false;
     }
 }
 
@@ -42,24 +40,20 @@ impl From<PageQuery> for Window {
 }
 
 /// The field `count`: the most entries of a response.
-pub fn count(fields: &Fields, _: &str) -> Result<usize, RequestError> {
+pub fn count(fields: &Fields, _: &str) -> Result<usize> {
     let count = count_up_to(MAX_PAGE, fields, m!("it must be a whole number from 1 to 100"))?;
     Ok(count.unwrap_or(TIMELINE_ENTRIES))
 }
 
 /// The field `count`, if it is there: a number from 1 to `most`.
-pub fn count_up_to(
-    most: usize,
-    fields: &Fields,
-    expected: &'static Message,
-) -> Result<Option<usize>, RequestError> {
+pub fn count_up_to(most: usize, fields: &Fields, expected: &'static Message) -> Result<Option<usize>> {
     let Some(text) = fields.get("count") else { return Ok(None) };
     let count = text.parse().ok().filter(|count| (1..=most).contains(count) && is_plain(text));
     count.map(Some).ok_or(RequestError::field("count", expected))
 }
 
 /// A cursor in a field, which may be missing.
-pub fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
+pub fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>> {
     fields.parsed_optional(name, m!("it must be a cursor like 1401267618.123-45"))
 }
 
@@ -72,7 +66,7 @@ fn is_plain(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Result<Window, RequestError> {
+    fn read(query: &str) -> Result<Window> {
         Ok(Fields::parse(query.as_bytes()).unwrap().read::<WindowQuery>()?.into())
     }
 

@@ -1,6 +1,6 @@
 //! The variable parts of an address. If one cannot be parsed, the response is a 404.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::MAX_START;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -13,7 +13,7 @@ pub struct PathOf<T>(pub T);
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<T> {
     type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RequestError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let Path(value) = Path::from_request_parts(parts, state).await.map_err(|_| RequestError::NotFound)?;
         Ok(Self(value))
     }

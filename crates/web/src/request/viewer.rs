@@ -11,6 +11,7 @@ use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tidings_domain::accounts::account::Owner;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
@@ -166,6 +167,14 @@ impl SignedFields {
     /// [`RequestError::LoginRequired`], which cannot happen: there is a user.
     pub fn session(&self) -> Result<&VisitSession, RequestError> {
         self.visit.session().ok_or(RequestError::LoginRequired)
+    }
+
+    /// The owner of the account that the form changes.
+    ///
+    /// # Errors
+    /// As [`SignedFields::session`].
+    pub fn owner(&self) -> Result<Owner<'_>, RequestError> {
+        Ok(Owner { user: &self.user, session: self.session()?, device: &self.device })
     }
 }
 

@@ -5,8 +5,7 @@ use crate::features::{
     accounts, administration, algolia, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes,
     search, sessions, sites, stories, timelines, topics,
 };
-use crate::markup::assets;
-use crate::markup::feed_links::FeedKind;
+use crate::markup::{FeedKind, assets};
 use crate::route::BodySize::{Long, Short};
 use crate::route::Cost::{Free, Large, Small};
 use crate::route::Crawlers::{KeptAway, Welcome};
@@ -42,51 +41,56 @@ struct Declarations(Vec<Declaration>);
 
 impl Declarations {
     /// Adds a handler that reads.
-    fn get<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
-        self.with(pattern, false, facts, get(handler))
+    fn get<H: Handler<T, App>, T: 'static>(self, patterns: &[&str], facts: Facts, handler: H) -> Self {
+        self.with(patterns, false, facts, get(handler))
     }
 
     /// Adds a handler of an address `/@<name>`. Without an `@` the address does not exist, as `other_method` says.
     fn of_name<T: 'static, U: 'static>(
         self,
-        pattern: &str,
+        patterns: &[&str],
         facts: Facts,
         handler: impl Handler<T, App>,
         other_method: impl Handler<U, App>,
     ) -> Self {
-        self.with(pattern, false, facts, get(handler).fallback(other_method))
+        self.with(patterns, false, facts, get(handler).fallback(other_method))
     }
 
     /// Adds a feed of the list at an address, in both formats.
-    fn feed<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
-        let json = self.get(&format!("{pattern}/json"), facts, handler.clone());
-        json.get(&format!("{pattern}/atom"), facts, handler)
+    fn feed<H: Handler<T, App>, T: 'static>(self, lists: &[&str], facts: Facts, handler: H) -> Self {
+        lists.iter().fold(self, |declared, list| {
+            let patterns = ["json", "atom"].map(|format| format!("{list}/{format}"));
+            declared.get(&patterns.each_ref().map(String::as_str), facts, handler.clone())
+        })
     }
 
     /// Adds a handler that acts.
-    fn post<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
-        self.with(pattern, true, facts, post(handler))
+    fn post<H: Handler<T, App>, T: 'static>(self, patterns: &[&str], facts: Facts, handler: H) -> Self {
+        self.with(patterns, true, facts, post(handler))
     }
 
     /// Adds the page of a form, and what its target does.
-    fn form<G, T: 'static, P, U: 'static>(self, pattern: &str, facts: Facts, page: G, target: P) -> Self
+    fn form<G, T: 'static, P, U: 'static>(self, patterns: &[&str], facts: Facts, page: G, target: P) -> Self
     where
         G: Handler<T, App>,
         P: Handler<U, App>,
     {
-        self.get(pattern, facts, page).post(pattern, facts, target)
+        self.get(patterns, facts, page).post(patterns, facts, target)
     }
 
-    fn with(mut self, pattern: &str, is_post: bool, facts: Facts, handler: MethodRouter<App>) -> Self {
-        self.0.push(Declaration { pattern: pattern.to_owned(), is_post, facts, handler });
+    fn with(mut self, patterns: &[&str], is_post: bool, facts: Facts, handler: MethodRouter<App>) -> Self {
+        for pattern in patterns {
+            let (pattern, handler) = ((*pattern).to_owned(), handler.clone());
+            self.0.push(Declaration { pattern, is_post, facts, handler });
+        }
         self
     }
 }
 
-/// A table of routes: what they are, their address, their facts, and their handlers. A form has two.
+/// A table of routes: what they are, their addresses, their facts, and their handlers. A form has two.
 macro_rules! routes {
-    ($($kind:ident $pattern:literal: $facts:expr => $($handler:expr),+;)*) => {
-        Declarations(Vec::new())$(.$kind($pattern, $facts, $($handler),+))*
+    ($($kind:ident $($pattern:literal)|+: $facts:expr => $($handler:expr),+;)*) => {
+        Declarations(Vec::new())$(.$kind(&[$($pattern),+], $facts, $($handler),+))*
     };
 }
 
@@ -134,8 +138,7 @@ fn lists() -> Declarations {
         get "/best/new": public(Core, Small, &["page"]).listing(Stories) => newest;
         get "/topic/{topics}": public(Core, Large, &["page"]).listing(Stories) => best;
         get "/topic/{topics}/new": public(Core, Large, &["page"]).listing(Stories) => newest;
-        get "/past/{day}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
-        get "/past/{day}/{start}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
+        get "/past/{day}" | "/past/{day}/{start}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
         get "/usernews/{name}/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::of_user;
         get "/site/{host}/stories/{start}": public(Core, Small, &[]).listing(Stories) =>
             sites::pages::stories;
@@ -161,12 +164,9 @@ fn public_pages() -> Declarations {
         get "/tweet/{id}": public(Timelines, Small, &[]) => timelines::tweets::show;
         of_name "/{at_name}": public(Core, Small, OF_PROFILES) =>
             accounts::profile::at, accounts::profile::other_method;
-        of_name "/{at_name}/invited": public(Core, Small, &[]) =>
+        of_name "/{at_name}/invited" | "/{at_name}/invited/{start}": public(Core, Small, &[]) =>
             accounts::people_tree::branch, accounts::people_tree::other_method;
-        of_name "/{at_name}/invited/{start}": public(Core, Small, &[]) =>
-            accounts::people_tree::branch, accounts::people_tree::other_method;
-        get "/people/tree": public(Core, Small, &[]) => accounts::people_tree::tree;
-        get "/people/tree/{start}": public(Core, Small, &[]) => accounts::people_tree::tree;
+        get "/people/tree" | "/people/tree/{start}": public(Core, Small, &[]) => accounts::people_tree::tree;
         get "/user/{name}": public(Core, Small, OF_PROFILES) => accounts::profile::profile;
         get "/sites": public(Sites, Small, &["host"]).in_sitemap() => sites::pages::sites;
         get "/sites/{list}/{span}": public(Sites, Small, &[]) => sites::pages::board;
@@ -190,11 +190,11 @@ fn lists_of_all() -> Declarations {
         let declared = pages.into_iter().fold(declared, |declared, pattern| {
             let facts = public(Core, Small, &[]).listing(Stories);
             let is_first = pattern.replace("{start}", "0") == first;
-            declared.get(&pattern, if is_first { facts.in_sitemap() } else { facts }, page)
+            declared.get(&[&pattern], if is_first { facts.in_sitemap() } else { facts }, page)
         });
         let kind = FeedKind::Stories(list);
         let feeds = kind.formats().iter().map(|format| kind.path(*format));
-        feeds.fold(declared, |declared, pattern| declared.get(&pattern, feed(Core, OF_LISTS), source))
+        feeds.fold(declared, |declared, pattern| declared.get(&[&pattern], feed(Core, OF_LISTS), source))
     })
 }
 
@@ -206,17 +206,14 @@ fn feeds() -> Declarations {
     let best = async |topics, asked| of_articles(ArticleOrder::Score, topics, asked).await;
     let newest = async |topics, asked| of_articles(ArticleOrder::Time, topics, asked).await;
     routes! {
-        feed "/best": feed(Core, OF_LISTS) => best;
-        feed "/best/new": feed(Core, OF_LISTS) => newest;
-        feed "/topic/{topics}": feed(Core, OF_LISTS) => best;
-        feed "/topic/{topics}/new": feed(Core, OF_LISTS) => newest;
+        feed "/best" | "/topic/{topics}": feed(Core, OF_LISTS) => best;
+        feed "/best/new" | "/topic/{topics}/new": feed(Core, OF_LISTS) => newest;
         feed "/comments": feed(Core, OF_PAGES) => comments;
         feed "/news/{id}": feed(Core, OF_PAGES) => of_story;
         feed "/user/{name}": feed(Core, &["before", "start"]) => all_of;
         feed "/user/{name}/stories": feed(Core, OF_LISTS) => stories_of;
         feed "/user/{name}/comments": feed(Core, OF_LISTS) => comments_of;
-        of_name "/{at_name}/feed": feed(Timelines, OF_PAGES) => posts_of, accounts::profile::other_method;
-        of_name "/{at_name}/feed/json": feed(Timelines, OF_PAGES) =>
+        of_name "/{at_name}/feed" | "/{at_name}/feed/json": feed(Timelines, OF_PAGES) =>
             posts_of, accounts::profile::other_method;
         feed "/site/{host}": feed(Core, OF_LISTS) => of_site;
         feed "/moderations": feed(Core, OF_PAGES) => moderation_log;
@@ -244,10 +241,8 @@ fn personal_pages() -> Declarations {
     let best_of_followed = async |page, query| of_followed(ArticleOrder::Score, page, query).await;
     let newest_of_followed = async |page, query| of_followed(ArticleOrder::Time, page, query).await;
     routes! {
-        get "/saved": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
-        get "/saved/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
-        get "/upvoted": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
-        get "/upvoted/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
+        get "/saved" | "/saved/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
+        get "/upvoted" | "/upvoted/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
         get "/hidden/{start}": own(Core, Small, Welcome, None).listing(Stories) => stories::lists::hidden;
         get "/topics/followed": own(Core, Large, Welcome, None).listing(Stories) =>
             best_of_followed;
@@ -257,8 +252,7 @@ fn personal_pages() -> Declarations {
         get "/flag/{kind}/{id}": own(Core, Small, Welcome, Some(Flag)) => moderation::flagging::show;
         get "/vote/{kind}/{id}": own(Core, Small, Welcome, Some(Vote)) => stories::votes::ask;
         get "/search": own(Search, Small, Welcome, None) => search::page::page;
-        get "/search.atom": own(Search, Small, Welcome, None).for_programs() => feeds::searched::search;
-        get "/search.json": own(Search, Small, Welcome, None).for_programs() => feeds::searched::search;
+        get "/search.atom" | "/search.json": own(Search, Small, Welcome, None).for_programs() => feeds::searched::search;
         get "/opensearch.xml": own(Search, Small, Welcome, None).for_programs() => search::opensearch::description;
         form "/submit": own_form(Core, KeptAway, Long, Some(Submit)).once() =>
             stories::submitting::submit_form, stories::submitting::submit;
@@ -279,8 +273,7 @@ fn personal_pages() -> Declarations {
         post "/feeds/key": target(Core, Short, None).once().not_answered_again() => feeds::list::change_key;
         post "/inbox/undo": target(Core, Short, None) => inbox::page::undo;
         post "/inbox/feed": target(Core, Short, None).once() => inbox::page::change_feed;
-        get "/inbox/feed/{secret}": own(Core, Large, KeptAway, None).to(Everyone) => feeds::sources::inbox;
-        get "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None).to(Everyone) => feeds::sources::inbox;
+        get "/inbox/feed/{secret}" | "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None).to(Everyone) => feeds::sources::inbox;
         get "/replies": own(Core, Small, KeptAway, None) => inbox::page::replies;
         form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone).to(Everyone) =>
             inbox::unsubscribe::form, inbox::unsubscribe::unsubscribe;
@@ -399,6 +392,9 @@ fn staff_pages() -> Declarations {
 
 /// The calls that are answered the same to all without a session.
 fn public_calls() -> Declarations {
+    use timelines::calls::people_of;
+    let followers = async |name, visit, query| people_of(Side::Followers, name, visit, query).await;
+    let followings = async |name, visit, query| people_of(Side::Followings, name, visit, query).await;
     routes! {
         get "/api/getnews/{sort}/{start}/{count}": public_call(Core, Small, NEWS, &[]).listing(Stories) =>
             stories::calls::list;
@@ -416,9 +412,9 @@ fn public_calls() -> Declarations {
         get "/api/timeline/user/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(Posts) =>
             timelines::calls::of_user;
         get "/api/followers/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
-            timelines::calls::followers;
+            followers;
         get "/api/followings/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
-            timelines::calls::followings;
+            followings;
         get "/api/openapi.json": public_call(Core, Large, ABOUT, &[]) => openapi::document;
         get "/api/moderations": public_call(Core, Small, MODERATION, OF_LOG) => moderation::log::call;
         get "/api/sites/history/{host}": public_call(Sites, Small, SITES, &["days"]) => sites::calls::history;
@@ -440,10 +436,10 @@ fn calls() -> Declarations {
         get "/api/sessions": call(Core, Small, ACCOUNTS).to(Accounts) => sessions::open_sessions::list;
         post "/api/endsession": posted(Core, Short, ACCOUNTS).to(Accounts) => sessions::open_sessions::end_by_call;
         get "/api/export": call(Core, Large, ACCOUNTS) => export::export;
-        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::two_factor::begin;
+        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::second_factors::begin_app_by_call;
         post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
-            sessions::two_factor::confirm;
-        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::two_factor::end;
+            sessions::second_factors::confirm_app_by_call;
+        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::second_factors::remove_app_by_call;
         get "/api/reset-password": call(Core, Small, ACCOUNTS).to(Everyone).written_by_get().for_anyone() =>
             accounts::password_reset::request_by_call;
         post "/api/reset-password": posted(Core, Short, ACCOUNTS).to(Everyone).for_anyone() =>
@@ -544,6 +540,6 @@ pub fn actions() -> impl Iterator<Item = (&'static str, ActionEntry)> {
 fn declared_actions() -> Declarations {
     actions().fold(Declarations(Vec::new()), |declared, (tag, action)| {
         let ActionEntry { path, facts, page, call_path, call, .. } = action;
-        declared.with(path, true, facts, page).with(&call_path, true, facts.of_call(tag), call)
+        declared.with(&[path], true, facts, page).with(&[&call_path], true, facts.of_call(tag), call)
     })
 }

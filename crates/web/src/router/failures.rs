@@ -6,15 +6,14 @@ use crate::error::{RequestError, ShownInForm};
 use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
+use crate::markup::Frame;
 use crate::markup::addresses::{ABOUT_TRUST, login_to};
 use crate::markup::error_pages::{Failing, bare_error_page, error_page};
 use crate::markup::fields::Preview;
-use crate::markup::frame::Frame;
 use crate::markup::refilled::Why;
-use crate::request::answers::{ErrorResponse, VotesResponse};
-use crate::request::cookies;
-use crate::request::local_path::LocalPath;
+use crate::request::answers::VotesResponse;
 use crate::request::response_cache::FailureResponse;
+use crate::request::{ErrorResponse, LocalPath, cookies};
 use crate::route::{ErrorFormat, Route};
 use crate::server::{headers, request_id};
 use axum::Json;
@@ -43,7 +42,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
         return failure_response(app, &method, &address, &failure);
     }
     let route = Route::of(request.extensions());
-    let visitor = ErrorVisitor::of(app, &request);
+    let token = cookies::session_token(app, request.headers());
     let sent = SentPageForm::note(&mut request);
     let failure = match AssertUnwindSafe(handle(request)).catch_unwind().await {
         Ok(mut response) => {
@@ -77,7 +76,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
         failed.note();
         return form;
     }
-    visitor.page(&failed).await
+    failed.page(token).await
 }
 
 /// The response to a failed request without its viewer, and its line in the log.
@@ -85,51 +84,6 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
     let route = app.routes.find(method, address.path());
     let failed = Failed { app, route, method, address, failure, summary: None };
     failed.response(|message| bare_error_page(app, failed.failing(), message))
-}
-
-/// The sender of a request, as far as known from its head.
-enum ErrorVisitor {
-    /// Somebody without a session.
-    Stranger,
-    /// Somebody with this session token, valid or not.
-    Token(String),
-}
-
-impl ErrorVisitor {
-    fn of(app: &App, request: &Request) -> Self {
-        cookies::session_token(app, request.headers()).map_or(Self::Stranger, Self::Token)
-    }
-
-    /// The page about a failure, with the navigation of the viewer. Rounds: none for a visitor
-    /// without a session; for others at most 3, and none if their session is cached. It has the
-    /// bare navigation if the viewer cannot be found out, as when the store is unavailable.
-    async fn page(self, failed: &Failed<'_>) -> Response {
-        let (app, failing) = (failed.app, failed.failing());
-        let here = failed.here();
-        if failing.status == StatusCode::SERVICE_UNAVAILABLE {
-            return failed.response(|message| bare_error_page(app, failing, message));
-        }
-        let Self::Token(token) = self else {
-            let frame = Frame::known(app, &here, None);
-            return failed.response(|message| error_page(&frame, failing, message));
-        };
-        let visit = Visit::new(app.site.clone(), app.now(), Some(&token));
-        let mut visit = inbox::showing_badge(visit);
-        let found = tokio::time::timeout(ERROR_PAGE_READS, async {
-            visit.identity().await;
-            visit.recognise().await?;
-            visit.learn_waiting_rows().await;
-            visit.learn_badge().await;
-            Ok::<_, Error>(visit.recognise().await?.cloned())
-        });
-        match found.await {
-            Ok(Ok(viewer)) => {
-                let frame = Frame::known(app, &here, viewer.as_ref());
-                failed.response(|message| error_page(&frame, failing, message))
-            }
-            _ => failed.response(|message| bare_error_page(app, failing, message)),
-        }
-    }
 }
 
 /// A request that failed.
@@ -168,6 +122,36 @@ impl<'a> Failed<'a> {
             matches!(self.failure.refusal(), Some(Refusal::MembersOnly)) && !self.route.is_for_programs;
         let is_missing = is_page && (is_closed || matches!(self.failure, RequestError::LoginRequired));
         is_missing.then(|| login_to(self.route.login, self.here().as_str()))
+    }
+
+    /// The page about the failure, with the navigation of whoever has this session token, valid or not. Rounds: none for a
+    /// visitor without a session; for others at most 3, and none if their session is cached. It has the
+    /// bare navigation if the viewer cannot be found out, as when the store is unavailable.
+    async fn page(&self, token: Option<String>) -> Response {
+        let (app, failing, here) = (self.app, self.failing(), self.here());
+        if failing.status == StatusCode::SERVICE_UNAVAILABLE {
+            return self.response(|message| bare_error_page(app, failing, message));
+        }
+        let Some(token) = token else {
+            let frame = Frame::known(app, &here, None);
+            return self.response(|message| error_page(&frame, failing, message));
+        };
+        let visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        let mut visit = inbox::showing_badge(visit);
+        let found = tokio::time::timeout(ERROR_PAGE_READS, async {
+            visit.identity().await;
+            visit.recognise().await?;
+            visit.learn_waiting_rows().await;
+            visit.learn_badge().await;
+            Ok::<_, Error>(visit.recognise().await?.cloned())
+        });
+        match found.await {
+            Ok(Ok(viewer)) => {
+                let frame = Frame::known(app, &here, viewer.as_ref());
+                self.response(|message| error_page(&frame, failing, message))
+            }
+            _ => self.response(|message| bare_error_page(app, failing, message)),
+        }
     }
 
     /// Notes what the failure says about the store, and its line in the log.

@@ -4,8 +4,8 @@
 //! where its route says so. Nothing that is not open is kept for others: see `response_cache`.
 
 use crate::App;
-use crate::error::RequestError;
-use crate::request::viewer::Sender;
+use crate::error::Result;
+use crate::request::Sender;
 use crate::route::Route;
 use crate::server::headers::{KEY_PARAMETER, PRIVATE};
 use axum::extract::Request;
@@ -34,11 +34,7 @@ pub fn is_closed(app: &App, route: &Route) -> bool {
 /// # Errors
 /// [`Refusal::MembersOnly`](tidings_domain::Refusal::MembersOnly),
 /// [`Refusal::EmailNotConfirmed`](tidings_domain::Refusal::EmailNotConfirmed), or the store's.
-pub async fn admit(
-    app: &App,
-    route: &Route,
-    request: &mut Request,
-) -> Result<Option<ForMember>, RequestError> {
+pub async fn admit(app: &App, route: &Route, request: &mut Request) -> Result<Option<ForMember>> {
     if !is_closed(app, route) {
         return Ok(None);
     }

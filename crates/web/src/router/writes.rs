@@ -7,7 +7,7 @@
 
 use super::failures::failure_response;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::request::json;
 use crate::request::origin::may_write;
 use crate::request::viewer::{peer_of, subscriber_of};
@@ -16,10 +16,11 @@ use crate::server::request_id;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::passwords::PasswordError;
@@ -60,8 +61,8 @@ impl Writes {
     ///
     /// # Errors
     /// [`RequestError::TooManyWrites`], or `TooManyAtOnce` for what the network has too much.
-    fn begin(self: &Arc<Self>, limit: usize, hashing: Option<Hashing>) -> Result<Place, RequestError> {
-        let mut by_network = self.hashing();
+    fn begin(self: &Arc<Self>, limit: usize, hashing: Option<Hashing>) -> Result<Place> {
+        let mut by_network = self.hashing.lock();
         if let Some(Hashing(network)) = hashing {
             let own = by_network.get(&network).copied().unwrap_or(0);
             let (all, most) = (by_network.values().sum::<usize>(), limit.div_ceil(2));
@@ -82,10 +83,6 @@ impl Writes {
         }
         drop(by_network);
         Ok(Place { writes: self.clone(), hashing })
-    }
-
-    fn hashing(&self) -> MutexGuard<'_, HashMap<Option<Network>, usize>> {
-        self.hashing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,7 +114,7 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(Hashing(network)) = self.hashing
-            && let Entry::Occupied(mut own) = self.writes.hashing().entry(network)
+            && let Entry::Occupied(mut own) = self.writes.hashing.lock().entry(network)
         {
             *own.get_mut() -= 1;
             if *own.get() == 0 {
@@ -236,7 +233,7 @@ mod tests {
                 for _ in 0..3 {
                     tokio::task::yield_now().await;
                 }
-                self.0.lock().unwrap().push(subject.to_owned());
+                self.0.lock().push(subject.to_owned());
                 Ok(())
             })
         }
@@ -288,7 +285,7 @@ mod tests {
         }
 
         fn mails(&self) -> usize {
-            self.mails.0.lock().unwrap().len()
+            self.mails.0.lock().len()
         }
 
         /// The mails that wait to be sent, which wait no longer.
@@ -300,9 +297,7 @@ mod tests {
                 .fetch(read::sorted_range("mail:outbox", Order::Ascending, 0, 100))
                 .await
                 .unwrap();
-            let mut batch = Batch::new();
-            batch.delete("mail:outbox");
-            self.app.site.store.commit(batch).await.unwrap();
+            self.app.site.store.commit(Batch::of(|batch| batch.delete("mail:outbox"))).await.unwrap();
             waiting.into_iter().map(|(mail, _)| mail).collect()
         }
 
@@ -359,13 +354,9 @@ mod tests {
     async fn a_client_that_goes_at_any_step_of_a_write_does_not_end_it() {
         async fn act(app: App) -> StatusCode {
             let store = &app.site.store;
-            let mut batch = Batch::new();
-            batch.increment_field("test", "written", 1);
-            store.commit(batch).await.unwrap();
+            store.commit(Batch::of(|batch| batch.increment_field("test", "written", 1))).await.unwrap();
             app.mailer.as_ref().unwrap().send("a@example.com", "done", "").await.unwrap();
-            let mut batch = Batch::new();
-            batch.increment_field("test", "audited", 1);
-            store.commit(batch).await.unwrap();
+            store.commit(Batch::of(|batch| batch.increment_field("test", "audited", 1))).await.unwrap();
             StatusCode::OK
         }
         let rig = Rig::new(Duration::from_secs(10), 256).await;
@@ -414,9 +405,7 @@ mod tests {
             let completed = polled(times, changing.call(request_of)).await;
             rig.writes.ended().await;
             // A batch that was passed to the writer is stored before this one.
-            let mut batch = Batch::new();
-            batch.increment("test", 1);
-            rig.app.site.store.commit(batch).await.unwrap();
+            rig.app.site.store.commit(Batch::of(|batch| batch.increment("test", 1))).await.unwrap();
             let is_changed = rig.field("user:1", "password").await.unwrap() != before;
             let waiting = rig.taken_from_outbox().await;
             let notices: Vec<&String> = waiting.iter().filter(|mail| mail.starts_with("notice:")).collect();
@@ -560,7 +549,7 @@ mod tests {
             assert_eq!(task.await.unwrap().0, StatusCode::OK);
         }
         rig.writes.ended().await;
-        assert!(rig.writes.hashing().is_empty());
+        assert!(rig.writes.hashing.lock().is_empty());
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 //! `docs/operating.md` and the lines of the log are made from [`KINDS`]. A new condition is one entry there. Only `/admin`
 //! speaks the language of the site.
 
+use crate::error::capitalized;
 use crate::limits::{
     FEW_CONNECTIONS, LATE_SECONDS, LEAST_DISK_BYTES, LEAST_DISK_MEBIBYTES, SLOW_COMMIT,
     TOLERATED_CLOCK_SECONDS,
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use strum::Display;
 use tidings_domain::administration::Queues;
 use tidings_domain::queue::LaneFigures;
 use tidings_domain::report::BackupState;
@@ -25,23 +27,14 @@ use tidings_language::{Message, Phrase, m, n, p, t};
 pub const TOLD_EVERY: Duration = Duration::from_secs(3_600);
 
 /// Whether to wake somebody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// People notice it, or data is in danger.
     Page,
     /// It can wait until morning.
     Ticket,
-}
-
-impl Severity {
-    /// Its name, as it is written in alerts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Ticket => "ticket",
-        }
-    }
 }
 
 /// A kind of condition. The texts are parts of sentences: they begin in lower case and have no full stop at the end.
@@ -371,13 +364,7 @@ impl Condition {
 
 /// A fault and the advice, with the detail if it is not empty.
 fn sentences<'a>(texts: [&str; 2], detail: &'a str) -> Phrase<'a> {
-    let [meaning, what_to_do] = texts.map(|text| {
-        let mut letters = text.chars();
-        letters
-            .next()
-            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
-            .unwrap_or_default()
-    });
+    let [meaning, what_to_do] = texts.map(capitalized);
     if detail.is_empty() {
         t!("{meaning}. {what_to_do}.", meaning, what_to_do)
     } else {

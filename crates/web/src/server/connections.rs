@@ -8,11 +8,12 @@
 use crate::limits::{LOGGED_SOURCES, REFUSAL_LOG_INTERVAL};
 use futures_util::task::AtomicWaker;
 use metrics::Gauge;
+use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use std::time::Instant;
 use tidings_domain::values::{ClientNetworks, CountedNetwork};
@@ -244,7 +245,7 @@ impl Connections {
     /// idle one if there is none. Returns `None` if none is idle: the new connection must be closed.
     pub fn admit(self: &Arc<Self>, peer: SocketAddr, is_exempt: bool, now: Instant) -> Option<Place> {
         let networks = ClientNetworks::of(peer.ip());
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let limit = if is_exempt { 0 } else { self.limits.per_address };
         let full = open.make_room_for(networks, limit).err();
         if full.is_some() || !open.make_room(self.limits.total) {
@@ -264,13 +265,13 @@ impl Connections {
     /// that its client has sent. Waits until the last has ended.
     pub async fn drain(&self) {
         {
-            let mut open = self.lock();
+            let mut open = self.open.lock();
             open.is_draining = true;
             open.all.values().for_each(|connection| connection.drain());
         }
         loop {
             let emptied = self.emptied.notified();
-            if self.lock().all.is_empty() {
+            if self.open.lock().all.is_empty() {
                 return;
             }
             emptied.await;
@@ -280,11 +281,7 @@ impl Connections {
     /// The number of connections.
     #[cfg(test)]
     pub fn count(&self) -> usize {
-        self.lock().all.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().all.len()
     }
 }
 
@@ -408,7 +405,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut open = self.connections.lock();
+        let mut open = self.connections.open.lock();
         open.remove(&self.connection);
         if open.all.is_empty() {
             self.connections.emptied.notify_waiters();
@@ -446,7 +443,7 @@ mod tests {
         assert!(!places.iter().any(is_closed));
         drop((places, answers));
         assert_eq!(connections.count(), 0);
-        assert!(connections.lock().by_network.is_empty());
+        assert!(connections.open.lock().by_network.is_empty());
     }
 
     #[test]
@@ -507,7 +504,7 @@ mod tests {
         assert!(from(99).is_some(), "an idle one makes room");
         assert_eq!(places.iter().filter(|place| is_closed(place)).count(), 1);
         drop(places);
-        assert!(connections.lock().by_network.is_empty());
+        assert!(connections.open.lock().by_network.is_empty());
     }
 
     #[test]

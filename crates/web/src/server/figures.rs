@@ -3,7 +3,6 @@
 
 use crate::App;
 use std::time::Duration;
-use tidings_domain::activity::Answered;
 use tidings_domain::statistics;
 
 /// How often the figures are stored, unless a test sets another time.
@@ -19,12 +18,5 @@ pub async fn keep(app: &App) {
 
 /// Counts what was answered since the last call. It is seen on this server at once.
 pub fn note(app: &App) {
-    let minute = app.traffic.take_minute();
-    let answered = Answered {
-        requests: minute.requests,
-        errors: minute.errors,
-        refused: minute.refused,
-        times: minute.times,
-    };
-    statistics::note(&app.site, app.now(), answered);
+    statistics::note(&app.site, app.now(), app.traffic.take_minute());
 }

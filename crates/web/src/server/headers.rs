@@ -37,6 +37,15 @@ pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// Browsers and shared caches may store the response but must revalidate it.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
+/// The headers of a document that is the same for everyone, by its type and by who may keep it for how long.
+pub const fn kept(content_type: &'static str, caching: &'static str) -> [(HeaderName, HeaderValue); 3] {
+    [
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (header::CACHE_CONTROL, HeaderValue::from_static(caching)),
+        (header::VARY, HeaderValue::from_static("accept-encoding")),
+    ]
+}
+
 /// The beginnings of paths that go on with a secret.
 const SECRET_PATHS: [&str; 5] =
     ["/login/link/", "/reset-password/", "/confirm-email/", "/unsubscribe/", "/inbox/feed/"];

@@ -14,11 +14,12 @@ use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::administration::Queues;
 use tidings_domain::report::BackupReport;
@@ -35,9 +36,9 @@ const OK: Cow<'static, str> = Cow::Borrowed("ok");
 pub struct Health {
     stopping: AtomicBool,
     /// How the first request has failed that failed because of the store since [`watch`] last looked.
-    failure: std::sync::Mutex<Option<StoreHealth>>,
+    failure: parking_lot::Mutex<Option<StoreHealth>>,
     /// Faults that parts of the server tell of themselves, by the names of conditions.
-    told: std::sync::Mutex<BTreeMap<&'static str, String>>,
+    told: parking_lot::Mutex<BTreeMap<&'static str, String>>,
     seen: Mutex<Seen>,
 }
 
@@ -66,23 +67,14 @@ impl Health {
     /// not.
     pub fn tell(&self, condition: &'static str, cause: Option<String>) {
         match cause {
-            Some(cause) => self.told().insert(condition, cause),
-            None => self.told().remove(condition),
+            Some(cause) => self.told.lock().insert(condition, cause),
+            None => self.told.lock().remove(condition),
         };
-    }
-
-    fn told(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that a request has failed because the store is in this state.
     pub(crate) fn note_failure(&self, state: StoreHealth) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(state);
-    }
-
-    /// The first failure since the last call.
-    fn take_failure(&self) -> Option<StoreHealth> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.failure.lock().get_or_insert(state);
     }
 }
 
@@ -114,13 +106,6 @@ pub enum ReadyStatus {
     Unavailable,
     /// The store can be read only.
     ReadOnly,
-}
-
-/// The answer of a server that runs.
-#[derive(Debug, Serialize)]
-pub struct Liveness {
-    /// Always `ok`.
-    status: &'static str,
 }
 
 impl Readiness {
@@ -218,7 +203,7 @@ fn facts(app: &App, seen: &mut Seen, store: StoreHealth, free_bytes: Option<u64>
         queues: seen.queues,
         backup: app.site.of::<BackupReport>().state(now),
         connections: app.settings.transport.connections,
-        told: app.health.told().clone(),
+        told: app.health.told.lock().clone(),
     }
 }
 
@@ -246,7 +231,7 @@ pub async fn watch(app: &App) {
             queues = Queues::read(&app.site, &store).await.ok();
         }
         // A failure that requests met before this look may be over by now.
-        let failure = app.health.take_failure();
+        let failure = app.health.failure.lock().take();
         let mut seen = app.health.seen.lock().await;
         seen.queues = queues.unwrap_or(seen.queues);
         // A loss that is known needs no request to tell of it.
@@ -260,7 +245,7 @@ pub async fn watch(app: &App) {
 
 /// `GET /health/live`: the process answers.
 pub async fn live() -> Response {
-    uncached(StatusCode::OK, Json(Liveness { status: "ok" }))
+    uncached(StatusCode::OK, Json(json!({ "status": OK })))
 }
 
 /// `GET /health/ready`: the site can be used.

@@ -3,7 +3,7 @@
 //! A page of another site can make a browser look up its own name as the address of this
 //! server (DNS rebinding). Requests for names that are not ours are therefore refused.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use axum::http::uri::{Authority, PathAndQuery};
 use axum::http::{Request, header};
 use std::net::{IpAddr, Ipv6Addr};
@@ -45,7 +45,7 @@ impl HostRule {
     ///
     /// # Errors
     /// [`RequestError::WrongHost`], and [`RequestError::OldHost`] for one that the site had before.
-    pub fn check<B>(&self, request: &Request<B>) -> Result<(), RequestError> {
+    pub fn check<B>(&self, request: &Request<B>) -> Result<()> {
         let mut hosts = request.headers().get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(RequestError::WrongHost);
@@ -111,46 +111,17 @@ mod tests {
 
     #[test]
     fn the_host_is_ours_or_an_address() {
-        for host in [
-            "news.example.com",
-            "NEWS.Example.com",
-            "news.example.com.",
-            "news.example.com:80",
-            "news.example.com.:8080",
-            "other.example.org",
-            "localhost",
-            "localhost:8080",
-            "127.0.0.1",
-            "127.0.0.1:8080",
-            "192.0.2.1",
-            "[::1]",
-            "[::1]:8080",
-            "[2001:db8::1]",
-        ] {
+        let hosts = "news.example.com NEWS.Example.com news.example.com. news.example.com:80 \
+            news.example.com.:8080 other.example.org localhost localhost:8080 127.0.0.1 127.0.0.1:8080 \
+            192.0.2.1 [::1] [::1]:8080 [2001:db8::1]";
+        for host in hosts.split(' ') {
             assert!(is_allowed("/", &[host]), "{host}");
         }
-        for host in [
-            "",
-            ":80",
-            "evil.example",
-            "news.example.com.evil.example",
-            "xnews.example.com",
-            "example.com",
-            "news.example.com..",
-            "news.example.com@evil.example",
-            "evil.example@news.example.com",
-            "news.example.com/",
-            "news.example.com, evil.example",
-            "news.example.com evil.example",
-            "[::1",
-            "::1",
-            "[127.0.0.1]",
-            "[::1%25lo]",
-            "127.1",
-            "0x7f000001",
-            "127.0.0.1.evil.example",
-            "evil\"><script>",
-        ] {
+        let hosts = "|:80|evil.example|news.example.com.evil.example|xnews.example.com|example.com|\
+            news.example.com..|news.example.com@evil.example|evil.example@news.example.com|\
+            news.example.com/|news.example.com, evil.example|news.example.com evil.example|[::1|::1|\
+            [127.0.0.1]|[::1%25lo]|127.1|0x7f000001|127.0.0.1.evil.example|evil\"><script>";
+        for host in hosts.split('|') {
             assert!(!is_allowed("/", &[host]), "{host}");
         }
     }

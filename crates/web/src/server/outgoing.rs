@@ -134,6 +134,16 @@ impl Network {
     }
 }
 
+/// The addresses of the host of a URL that the operator has named, so that they may be private.
+///
+/// # Errors
+/// [`OutgoingError::Unreachable`].
+pub async fn look_up_unchecked(url: &Url) -> Result<Vec<SocketAddr>, OutgoingError> {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let found = tokio::net::lookup_host((host, url.port_or_known_default().unwrap_or_default())).await;
+    Ok(found.map_err(|_| OutgoingError::Unreachable)?.collect())
+}
+
 /// The addresses of a name, as the system knows them; none if there are none.
 async fn look_up_name(name: String, held: impl Send + 'static) -> Vec<IpAddr> {
     let look_up = tokio::task::spawn_blocking(move || {

@@ -19,11 +19,12 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use jiff::fmt::rfc2822;
 use jsonwebtoken::jwk::JwkSet;
+use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::single_sign_on::ProviderLogin;
 use tidings_domain::accounts::single_sign_on::round_trip::{Errand, Journey, RoundTrip};
@@ -81,17 +82,13 @@ impl Default for Provider {
 }
 
 impl Provider {
-    fn known(&self) -> MutexGuard<'_, Option<Arc<Known>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether people can log in through it.
     pub fn is_known(&self) -> bool {
-        self.known().is_some()
+        self.known.lock().is_some()
     }
 
     fn get(&self) -> Result<Arc<Known>, ProviderError> {
-        self.known().clone().ok_or(ProviderError::Away)
+        self.known.lock().clone().ok_or(ProviderError::Away)
     }
 }
 
@@ -139,7 +136,7 @@ pub async fn watch(app: &App) {
 async fn look(app: &App, settings: Option<&OidcSettings>) -> Duration {
     app.provider.has_refused.store(false, Ordering::Relaxed);
     let Some(settings) = settings else {
-        *app.provider.known() = None;
+        *app.provider.known.lock() = None;
         app.health.tell(SIGN_IN_SERVICE, None);
         return PROVIDER_RENEWED_EVERY;
     };
@@ -149,12 +146,12 @@ async fn look(app: &App, settings: Option<&OidcSettings>) -> Duration {
                 0..=LEEWAY_SECONDS => try_out(app, &known).await.err(),
                 skew => Some(SetupError::Clock(skew)),
             };
-            *app.provider.known() = Some(Arc::new(known));
+            *app.provider.known.lock() = Some(Arc::new(known));
             fault
         }
         Err(error) => {
             // It stays known: a provider that is away for a while has the same keys afterwards.
-            app.provider.known().take_if(|known| known.settings != *settings);
+            app.provider.known.lock().take_if(|known| known.settings != *settings);
             Some(error)
         }
     };
@@ -208,22 +205,30 @@ async fn try_out(app: &App, known: &Known) -> Result<(), SetupError> {
         return Err(SetupError::WrongSecret);
     }
     let callback = app.settings.site.link(CALLBACK);
-    let mut url = known.description.authorization_endpoint.clone();
+    let mut url = authorization(known, &callback, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     url.query_pairs_mut().extend_pairs([
-        ("response_type", "code"),
-        ("client_id", &known.settings.client_id),
-        ("redirect_uri", &callback),
         ("scope", "openid"),
         ("prompt", "none"),
         ("state", "-"),
         ("nonce", "-"),
-        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
-        ("code_challenge_method", "S256"),
     ]);
     match get(app, &known.settings, &url).await {
         Ok(answer) if answer.status.is_client_error() => Err(SetupError::WrongAddress(callback)),
         _ => Ok(()),
     }
+}
+
+/// The address that asks for a code, without what differs between those who ask.
+fn authorization(known: &Known, callback: &str, challenge: &str) -> Url {
+    let mut url = known.description.authorization_endpoint.clone();
+    url.query_pairs_mut().extend_pairs([
+        ("response_type", "code"),
+        ("client_id", &known.settings.client_id),
+        ("redirect_uri", callback),
+        ("code_challenge", challenge),
+        ("code_challenge_method", "S256"),
+    ]);
+    url
 }
 
 /// Whether the answer for a token is that the id or the secret of this site is wrong (RFC 6749, 5.2).
@@ -242,17 +247,9 @@ fn is_client_refused(answer: &Answer) -> bool {
 /// [`ProviderError::Away`].
 pub fn destination(app: &App, journey: &Journey, trip: &RoundTrip) -> Result<Url, ProviderError> {
     let known = app.provider.get()?;
-    let mut url = known.description.authorization_endpoint.clone();
-    url.query_pairs_mut().extend_pairs([
-        ("response_type", "code"),
-        ("client_id", &known.settings.client_id),
-        ("redirect_uri", &app.settings.site.link(CALLBACK)),
-        ("scope", &known.settings.scopes),
-        ("state", &trip.state),
-        ("nonce", &trip.nonce),
-        ("code_challenge", &trip.challenge()),
-        ("code_challenge_method", "S256"),
-    ]);
+    let mut url = authorization(&known, &app.settings.site.link(CALLBACK), &trip.challenge());
+    let own = [("scope", &known.settings.scopes), ("state", &trip.state), ("nonce", &trip.nonce)];
+    url.query_pairs_mut().extend_pairs(own);
     if matches!(journey.errand, Errand::Confirm(_)) {
         url.query_pairs_mut().extend_pairs([("prompt", "login"), ("max_age", "0")]);
     }
@@ -376,7 +373,7 @@ async fn with_keys<T>(
     known: &Known,
     read: impl Fn(&JwkSet) -> Result<T, TokenError>,
 ) -> Result<T, ProviderError> {
-    let keys = || known.keys.lock().unwrap_or_else(PoisonError::into_inner);
+    let keys = || known.keys.lock();
     let mut outcome = read(&keys().0);
     let is_due = matches!(outcome, Err(TokenError::UnknownKey)) && {
         let mut keys = keys();

@@ -5,8 +5,8 @@ use super::traffic::Answered;
 use crate::App;
 use crate::limits::{PROXY_WARNING_EVERY, SLOW_LINES_PER_MINUTE, SLOW_REQUEST};
 use axum::http::{HeaderMap, HeaderName, header};
+use parking_lot::Mutex;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use tidings_domain::audit::LineLimit;
 
@@ -60,7 +60,7 @@ impl RequestLog {
     }
 
     fn may_warn(&self, now: Instant) -> bool {
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = self.warned.lock();
         let is_recent = warned.is_some_and(|then| now.saturating_duration_since(then) < PROXY_WARNING_EVERY);
         if !is_recent {
             *warned = Some(now);

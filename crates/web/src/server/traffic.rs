@@ -14,12 +14,13 @@ pub use times::{TIME_BINS, Times, bin_bound, percentile};
 use crate::limits::TRAFFIC_WINDOW;
 use crate::route::Route;
 use axum::http::{Method, StatusCode};
+use parking_lot::Mutex;
 use routes::ByRoute;
 use std::array;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tidings_domain::activity::Answered as Figures;
 use times::{SLOTS, slot_of};
 
 /// One answer.
@@ -88,19 +89,6 @@ impl Totals {
     }
 }
 
-/// The counts and times of the answers since the last call of [`Traffic::take_minute`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Minute {
-    /// Requests.
-    pub requests: u64,
-    /// Of these, answers with a status of 500 and above.
-    pub errors: u64,
-    /// Of these, answers with the status 429.
-    pub refused: u64,
-    /// How long the answers took; see [`bin_bound`] and [`percentile`].
-    pub times: Times,
-}
-
 impl Default for Traffic {
     fn default() -> Self {
         let started = Instant::now();
@@ -148,12 +136,12 @@ impl Traffic {
     }
 
     /// The counts and times of the answers since the last call, or since the start. For the one task
-    /// that keeps the figures of the administration page.
-    pub fn take_minute(&self) -> Minute {
+    /// that keeps the figures of the administration page. See [`bin_bound`] and [`percentile`] for the times.
+    pub fn take_minute(&self) -> Figures {
         let totals = self.totals();
-        let before = std::mem::replace(&mut *lock(&self.taken), totals.clone());
+        let before = std::mem::replace(&mut *self.taken.lock(), totals.clone());
         let new = totals.since(&before);
-        Minute {
+        Figures {
             requests: new.requests(),
             errors: new.errors,
             refused: new.refused,
@@ -163,7 +151,7 @@ impl Traffic {
 
     /// Remembers the totals of now, for the averages of the last minute.
     pub fn sample(&self, now: Instant) {
-        let mut samples = lock(&self.samples);
+        let mut samples = self.samples.lock();
         samples.push_back((now, self.totals()));
         let is_old = |(then, _): &(Instant, Totals)| now.saturating_duration_since(*then) >= TRAFFIC_WINDOW;
         // The first one that is old enough is where the window begins.
@@ -173,7 +161,7 @@ impl Traffic {
     }
 
     fn lately(&self) -> (Duration, Totals) {
-        let samples = lock(&self.samples);
+        let samples = self.samples.lock();
         match samples.front() {
             Some((then, before)) => (then.elapsed(), self.totals().since(before)),
             None => (self.started.elapsed(), self.totals()),
@@ -185,10 +173,6 @@ impl Traffic {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Totals { times: times.each_ref().map(count), errors: count(errors), refused: count(refused) }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -244,7 +228,7 @@ mod tests {
         for seconds in (5..=120).step_by(5) {
             traffic.sample(start + Duration::from_secs(seconds));
         }
-        let samples = lock(&traffic.samples);
+        let samples = traffic.samples.lock();
         assert_eq!(samples.front().map(|(then, _)| *then), Some(start + Duration::from_secs(60)));
         assert_eq!(samples.len(), 13);
         drop(samples);

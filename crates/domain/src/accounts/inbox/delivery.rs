@@ -1,11 +1,11 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
-use crate::accounts::avoidance::Avoidance;
+use crate::accounts::mutes::Avoidance;
 use crate::accounts::outbox;
 use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
 use crate::values::{INBOX_OVERFLOW, INBOX_SIZE, NewsId, UserId};
-use crate::{Error, Site, keys};
+use crate::{Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The difference in time that keeps the order of two entries in the same second, in seconds:
@@ -31,7 +31,9 @@ struct Arrival {
     is_mailed: bool,
     /// When the newest entry of the inbox arrived.
     newest: Option<f64>,
-    /// The oldest entries of a full inbox, which leave it.
+    /// How many entries leave the inbox, because it is full.
+    surplus: u64,
+    /// Those that leave it: the oldest.
     leaving: Vec<String>,
     /// Those of them that are unread.
     unread: Vec<String>,
@@ -48,7 +50,7 @@ impl Delivery {
         site: &Site,
         actor: Option<UserId>,
         candidates: &[(UserId, EntryId)],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if candidates.is_empty() {
             return Ok(Self::default());
         }
@@ -57,17 +59,13 @@ impl Delivery {
         let blocking =
             found.iter().filter(|candidate| candidate.blocks).map(|candidate| candidate.user).collect();
         let mut arrivals: Vec<Arrival> = Vec::new();
-        let mut full = Vec::new();
-        for (arrival, size) in found.into_iter().filter_map(|candidate| candidate.arrival) {
+        for arrival in found.into_iter().filter_map(|candidate| candidate.arrival) {
             if arrivals.iter().all(|other| other.user != arrival.user) {
-                if size >= INBOX_SIZE {
-                    full.push((arrivals.len(), (size - INBOX_SIZE + 1).min(INBOX_OVERFLOW)));
-                }
                 arrivals.push(arrival);
             }
         }
-        if !full.is_empty() {
-            make_room(site, &mut arrivals, &full).await?;
+        if arrivals.iter().any(|arrival| arrival.surplus > 0) {
+            make_room(site, &mut arrivals).await?;
         }
         Ok(Self { arrivals, blocking, sends_mail: site.sends_mail })
     }
@@ -86,7 +84,7 @@ impl Delivery {
     /// that leaves a full inbox has been marked as read meanwhile, or if a user has left the
     /// thread.
     pub(crate) fn write(&self, batch: &mut Batch, score: f64) {
-        for Arrival { user, entry, is_mailed, newest, leaving, unread } in &self.arrivals {
+        for Arrival { user, entry, is_mailed, newest, leaving, unread, .. } in &self.arrivals {
             let score = after(*newest, score);
             let (inbox, key) = (keys::user_inbox(*user), keys::user_unread(*user));
             if let Some(news) = thread_of(*entry) {
@@ -137,8 +135,8 @@ struct Candidate {
     user: UserId,
     /// Whether the user has blocked the actor.
     blocks: bool,
-    /// The entry and the size of the inbox, if the entry may be added.
-    arrival: Option<(Arrival, u64)>,
+    /// The entry, if it may be added.
+    arrival: Option<Arrival>,
 }
 
 impl Candidate {
@@ -172,33 +170,30 @@ impl Candidate {
                 entry,
                 is_mailed: mail_replies.as_deref() == Some("1") && is_confirmed,
                 newest: newest.first().map(|(_, score)| *score),
+                surplus: (size + 1).saturating_sub(INBOX_SIZE).min(INBOX_OVERFLOW),
                 leaving: Vec::new(),
                 unread: Vec::new(),
             };
-            Self { user, blocks: avoidance.blocks, arrival: (!is_refused).then_some((arrival, size)) }
+            Self { user, blocks: avoidance.blocks, arrival: (!is_refused).then_some(arrival) }
         })
     }
 }
 
-/// Finds the entries that leave full inboxes, given as positions and numbers. Rounds: 2.
-async fn make_room(site: &Site, arrivals: &mut [Arrival], full: &[(usize, u64)]) -> Result<(), Error> {
-    let leaving = |(position, count): &(usize, u64)| {
-        let inbox = keys::user_inbox(arrivals.get(*position)?.user);
-        let oldest = read::sorted_range(inbox, Order::Ascending, 0, *count);
-        let position = *position;
-        Some(oldest.map(move |oldest| (position, oldest)))
+/// Finds the entries that leave full inboxes. Rounds: 2.
+async fn make_room(site: &Site, arrivals: &mut [Arrival]) -> Result<()> {
+    let oldest = |Arrival { user, surplus, .. }: &Arrival| {
+        (*surplus > 0).then(|| read::sorted_range(keys::user_inbox(*user), Order::Ascending, 0, *surplus))
     };
-    let leaving = site.store.fetch(full.iter().filter_map(leaving).collect::<Vec<_>>()).await?;
-    let mut unread = Vec::new();
-    for (position, oldest) in leaving {
-        let Some(arrival) = arrivals.get_mut(position) else { continue };
-        arrival.leaving = oldest.into_iter().map(|(member, _)| member).collect();
-        let scores = read::scores(keys::user_unread(arrival.user), arrival.leaving.iter().cloned());
-        unread.push(scores.map(move |scores| (position, scores)));
+    let oldest = site.store.fetch(arrivals.iter().map(oldest).collect::<Vec<_>>()).await?;
+    for (arrival, oldest) in arrivals.iter_mut().zip(oldest) {
+        arrival.leaving = oldest.into_iter().flatten().map(|(member, _)| member).collect();
     }
-    for (position, scores) in site.store.fetch(unread).await? {
-        let Some(arrival) = arrivals.get_mut(position) else { continue };
-        let members = arrival.leaving.iter().zip(scores);
+    let unread = |Arrival { user, leaving, .. }: &Arrival| {
+        (!leaving.is_empty()).then(|| read::scores(keys::user_unread(*user), leaving.iter().cloned()))
+    };
+    let unread = site.store.fetch(arrivals.iter().map(unread).collect::<Vec<_>>()).await?;
+    for (arrival, scores) in arrivals.iter_mut().zip(unread) {
+        let members = arrival.leaving.iter().zip(scores.into_iter().flatten());
         arrival.unread =
             members.filter(|(_, score)| score.is_some()).map(|(member, _)| member.clone()).collect();
     }
@@ -219,7 +214,7 @@ pub(crate) fn forget(batch: &mut Batch, user: UserId, member: &str, is_unread: b
 }
 
 /// Removes the oldest entries of an inbox that is longer than it may be. Rounds: 3.
-pub(crate) async fn end_surplus(site: &Site, user: UserId) -> Result<(), Error> {
+pub(crate) async fn end_surplus(site: &Site, user: UserId) -> Result<()> {
     let inbox = keys::user_inbox(user);
     let oldest = read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX);
     let members: Vec<String> =

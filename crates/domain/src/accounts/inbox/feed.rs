@@ -1,11 +1,10 @@
 //! The feed of an inbox: whoever knows its private address may read it.
 
-use crate::accounts::users::{DEACTIVATED, INBOX_FEED, User};
+use crate::accounts::users::{INBOX_FEED, User, set_secret};
 use crate::accounts::visit::Visit;
 use crate::values::UserId;
 use crate::values::secrets::random_token;
-use crate::{Decision, Error, Refusal, Site, keys};
-use tidings_keyspace::Batch;
+use crate::{Result, Site};
 
 /// The end of the address of a user's feed; `None` without a feed.
 pub fn secret_of(user: &User) -> Option<String> {
@@ -17,28 +16,17 @@ pub fn secret_of(user: &User) -> Option<String> {
 /// Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
-pub async fn change_address(site: &Site, user: UserId, has_feed: bool) -> Result<(), Error> {
-    let key = keys::user(user);
+/// [`Refusal::SessionEnded`](crate::Refusal::SessionEnded) when the account has been deactivated meanwhile, or the store's.
+pub async fn change_address(site: &Site, user: UserId, has_feed: bool) -> Result<()> {
     let secret = if has_feed { random_token()? } else { String::new() };
-    site.act(&key, || async {
-        let mut batch = Batch::new();
-        let account_there = batch.field_absent(&key, DEACTIVATED);
-        batch.set_field(&key, INBOX_FEED, &secret);
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
-    })
-    .await
+    set_secret(site, user, (INBOX_FEED, &secret)).await
 }
 
 /// The user whose feed has an address that ends with this, unless the user is banned: then it does
 /// not answer, as the site does not. Rounds: 1, none for what cannot be the end of one.
-pub async fn owner_of(visit: &mut Visit, secret: &str) -> Result<Option<User>, Error> {
-    let Some((id, given)) = secret.split_once('-') else {
-        return Ok(None);
-    };
-    let Ok(id) = id.parse::<UserId>() else {
-        return Ok(None);
-    };
+pub async fn owner_of(visit: &mut Visit, secret: &str) -> Result<Option<User>> {
+    let Some((id, given)) = secret.split_once('-') else { return Ok(None) };
+    let Ok(id) = id.parse::<UserId>() else { return Ok(None) };
     let user = visit.fetch(User::by_id(id)).await?;
     // An empty secret matches nothing.
     Ok(user.filter(|user| user.inbox_feed.is(given) && user.demand_may_log_in(visit.now()).is_ok()))

@@ -6,7 +6,7 @@
 use super::{BADGE, EntryId, InboxCursor, entries_of};
 use crate::accounts::users::User;
 use crate::values::{UNDO_MARKING_SECONDS, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::collections::HashSet;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
@@ -33,17 +33,16 @@ pub(crate) async fn mark_read(
     user: &User,
     marking: Marking,
     hidden: &HashSet<EntryId>,
-) -> Result<(), Error> {
+) -> Result<()> {
     match marking {
         Marking::All => mark_many_read(site, user, None, hidden).await,
         Marking::Until(entry) => mark_many_read(site, user, Some(entry), hidden).await,
         Marking::One(entry) => {
             site.act(&keys::user_unread(user.id), || async {
                 let unread = site.store.fetch(Unread::of(user.id)).await?;
-                match unread.mark(|id| id == entry) {
-                    Some(batch) => Decision::commit(batch, ()).once(user.request.as_ref(), &()),
-                    None => Decision::Done(()).once(user.request.as_ref(), &()),
-                }
+                let batch = unread.mark(|id| id == entry);
+                let decided = batch.map_or(Decision::Done(()), |batch| Decision::commit(batch, ()));
+                decided.once(user.request.as_ref(), &())
             })
             .await
         }
@@ -121,7 +120,7 @@ async fn mark_many_read(
     user: &User,
     until: Option<EntryId>,
     hidden: &HashSet<EntryId>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let (key, unread) = (keys::user(user.id), keys::user_unread(user.id));
     site.act(&unread, || async {
         let reads = (Unread::of(user.id), entries_of(user.id));
@@ -177,7 +176,7 @@ fn write_record(batch: &mut Batch, user: UserId, until: Option<EntryId>, marked:
 ///
 /// # Errors
 /// [`Refusal::TooLateToUndoMarking`], or the store's.
-pub async fn undo_marking(site: &Site, user: &User, until: EntryId) -> Result<(), Error> {
+pub async fn undo_marking(site: &Site, user: &User, until: EntryId) -> Result<()> {
     let (record, inbox, unread) =
         (keys::user_marked_read(user.id), keys::user_inbox(user.id), keys::user_unread(user.id));
     site.act(&record, || async {

@@ -2,7 +2,7 @@
 
 use super::{Delivery, EntryId};
 use crate::values::{Moment, UserId};
-use crate::{Decision, Error, Refusal, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 use tidings_language::t;
 
@@ -13,7 +13,7 @@ const LAST: &str = "last";
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn send_message(site: &Site, now: Moment, user: UserId, text: &str) -> Result<(), Error> {
+pub async fn send_message(site: &Site, now: Moment, user: UserId, text: &str) -> Result<()> {
     site.act(&keys::user_messages(user), || async {
         let message = Message::read(site, user).await?;
         if message.delivery.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) struct Message {
 
 impl Message {
     /// Reads what is needed to add a message. Rounds: 2.
-    pub(crate) async fn read(site: &Site, user: UserId) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, user: UserId) -> Result<Self> {
         let key = keys::user_messages(user);
         let last = site.store.fetch(read::field(&key, LAST)).await?;
         let number = fields::count(last.as_deref(), || key.clone(), LAST) + 1;
@@ -76,7 +76,7 @@ pub(crate) async fn erase_messages(
     batch: &mut Batch,
     user: UserId,
     quotes: impl Fn(&str) -> bool,
-) -> Result<(), Error> {
+) -> Result<()> {
     let key = keys::user_messages(user);
     let erased = t!("This was about something that has been erased since.");
     let messages = site.store.fetch(read::hash(&key)).await?;

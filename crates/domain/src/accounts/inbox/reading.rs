@@ -3,7 +3,6 @@
 use super::{EntryId, InboxCursor};
 use crate::values::{INBOX_SIZE, MENTIONS_SIZE, UserId};
 use crate::{fields, keys};
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Order, read};
 
@@ -40,12 +39,8 @@ pub(crate) fn entries_of(user: UserId) -> impl Fetch<Value = Vec<Entry>> {
             .into_iter()
             .map(|(id, time)| Entry { place: InboxCursor { time, id }, read: !is_unread.contains(&id) })
             .collect();
-        entries.sort_unstable_by(|one, other| newest_first(&one.place, &other.place));
+        entries.sort_unstable_by(|one, other| other.place.order(&one.place));
         entries.truncate(usize::try_from(INBOX_SIZE).unwrap_or(usize::MAX));
         entries
     })
-}
-
-fn newest_first(one: &InboxCursor, other: &InboxCursor) -> Ordering {
-    other.order(one)
 }

@@ -11,9 +11,9 @@ use crate::site::apply;
 use crate::values::{
     CommentAddress, MAX_PENDING_SIGHTS, MessageThreadId, READERS_PER_ROUND, TweetId, UserId,
 };
-use crate::{Applied, Error, Site};
+use crate::{Applied, Result, Site};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::Store;
 use tokio::sync::Notify;
@@ -62,7 +62,7 @@ process_state!(PendingSights);
 impl PendingSights {
     /// Notes what somebody has seen.
     pub(crate) fn note(&self, reader: UserId, seen: impl IntoIterator<Item = OnPage>) {
-        let mut readers = self.lock();
+        let mut readers = self.readers.lock();
         let room = MAX_PENDING_SIGHTS.saturating_sub(readers.values().map(HashSet::len).sum());
         let mut seen = seen.into_iter().take(room).peekable();
         if seen.peek().is_some() {
@@ -73,12 +73,8 @@ impl PendingSights {
 
     /// Some readers with what they have seen.
     fn take(&self) -> Vec<(UserId, HashSet<OnPage>)> {
-        let mut readers = self.lock();
+        let mut readers = self.readers.lock();
         std::iter::from_fn(|| readers.pop_first()).take(READERS_PER_ROUND).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<UserId, HashSet<OnPage>>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,26 +99,20 @@ pub(crate) async fn mark_all(site: &Site) -> bool {
         if readers.is_empty() {
             return true;
         }
-        match mark_group(&store, &readers).await {
-            Ok(failed) if failed.is_empty() => {}
-            Ok(failed) => {
-                readers
-                    .into_iter()
-                    .filter(|(reader, _)| failed.contains(reader))
-                    .for_each(|(reader, seen)| pending.note(reader, seen));
-                return false;
-            }
-            Err(error) => {
-                tracing::debug!(%error, "cannot mark entries of inboxes as read");
-                readers.into_iter().for_each(|(reader, seen)| pending.note(reader, seen));
-                return false;
-            }
+        let failed = mark_group(&store, &readers).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "cannot mark entries of inboxes as read");
+            readers.iter().map(|(reader, _)| *reader).collect()
+        });
+        if !failed.is_empty() {
+            let again = readers.into_iter().filter(|(reader, _)| failed.contains(reader));
+            again.for_each(|(reader, seen)| pending.note(reader, seen));
+            return false;
         }
     }
 }
 
 /// Marks entries of some readers. Returns those whose inboxes changed at the same time.
-async fn mark_group(store: &Store, readers: &[(UserId, HashSet<OnPage>)]) -> Result<Vec<UserId>, Error> {
+async fn mark_group(store: &Store, readers: &[(UserId, HashSet<OnPage>)]) -> Result<Vec<UserId>> {
     let unread: Vec<_> = readers.iter().map(|(reader, _)| Unread::of(*reader)).collect();
     let mut failed = Vec::new();
     for ((reader, seen), unread) in readers.iter().zip(store.fetch(unread).await?) {

@@ -8,7 +8,7 @@ use crate::accounts::people::People;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::values::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE, Timestamp, UserId};
-use crate::{Error, Refusal, fields, keys};
+use crate::{Refusal, Result, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, read};
 
 /// Somebody in the tree, with those whom they invited.
@@ -37,7 +37,7 @@ pub struct TreePage {
 
 /// The tree from the `start`th person on who has invited somebody and was not invited. Rounds:
 /// at most 5.
-pub async fn tree(visit: &mut Visit, start: u64) -> Result<TreePage, Error> {
+pub async fn tree(visit: &mut Visit, start: u64) -> Result<TreePage> {
     page_of(visit, keys::INVITES_ROOTS, start).await
 }
 
@@ -57,7 +57,7 @@ pub struct BranchPage {
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<BranchPage, Error> {
+pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<BranchPage> {
     let id = crate::accounts::people::id_of(visit, username).await?;
     let user = visit.fetch(User::by_id(id)).await?.ok_or(Refusal::NoSuchUser)?;
     let inviter = inviter_of(visit, &user, &mut Reads::default()).await?;
@@ -66,14 +66,13 @@ pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<Bra
 }
 
 /// The tree below the people of a list.
-async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage, Error> {
-    let (top, total) = visit
-        .fetch((read::sorted_range(list, Order::Ascending, start, TREE_PAGE), read::sorted_count(list)))
-        .await?;
+async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage> {
+    let top = read::sorted_range(list, Order::Ascending, start, TREE_PAGE);
+    let (top, total) = visit.fetch((top, read::sorted_count(list))).await?;
     let mut growth = Growth::default();
     growth.add(None, list, top);
-    for _ in 0..TREE_LEVELS {
-        if !growth.read_level(visit).await? {
+    for level in 1..=TREE_LEVELS {
+        if !growth.read_level(visit, level == TREE_LEVELS).await? {
             break;
         }
     }
@@ -84,9 +83,8 @@ async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage, 
 #[derive(Default)]
 struct Growth {
     people: Vec<Grown>,
-    /// How many of them have been read, and at the end of which level.
+    /// How many of them have been read.
     read: usize,
-    levels: usize,
 }
 
 struct Grown {
@@ -107,21 +105,18 @@ impl Growth {
         }
     }
 
-    /// Reads the names of the last level and whom its people invited. Returns whether there was
-    /// anybody. Rounds: 1.
-    async fn read_level(&mut self, visit: &mut Visit) -> Result<bool, Error> {
+    /// Reads the names of the next level and whom its people invited, unless it is the last that is shown. Returns whether
+    /// there was anybody. Rounds: 1.
+    async fn read_level(&mut self, visit: &mut Visit, is_last: bool) -> Result<bool> {
         let level = self.read..self.people.len();
-        self.levels += 1;
-        let is_last = self.levels == TREE_LEVELS;
         let ids: Vec<UserId> =
             self.people.get(level.clone()).unwrap_or_default().iter().map(|it| it.branch.id).collect();
         if ids.is_empty() {
             return Ok(false);
         }
-        let shown = if is_last { 0 } else { TREE_BRANCHES };
         let invited = |id: &UserId| {
             let list = keys::invites_by(*id);
-            let below = (shown > 0).then(|| read::sorted_range(&list, Order::Ascending, 0, shown));
+            let below = (!is_last).then(|| read::sorted_range(&list, Order::Ascending, 0, TREE_BRANCHES));
             (read::sorted_count(&list), below).or_absent().map(|(count, below)| (list, count, below))
         };
         let invited = ids.iter().map(invited).collect::<Vec<_>>();
@@ -156,11 +151,7 @@ impl Growth {
 }
 
 /// The name of who invited a user, for a profile; adds what was read for it to `reads`.
-pub(crate) async fn inviter_of(
-    visit: &mut Visit,
-    user: &User,
-    reads: &mut Reads,
-) -> Result<Option<String>, Error> {
+pub(crate) async fn inviter_of(visit: &mut Visit, user: &User, reads: &mut Reads) -> Result<Option<String>> {
     let Some(by) = user.invited_by else { return Ok(None) };
     let names = visit.fetch(People::of([by])).await?;
     Ok(names.collect_into(by, reads).map(|names| names.username))

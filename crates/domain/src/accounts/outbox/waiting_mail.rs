@@ -4,17 +4,14 @@ use crate::accounts::inbox::EntryId;
 use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::HostMove;
 use crate::rates::counted::Limited;
-use crate::values::text_forms::read_text;
+use crate::values::text_forms::{named, read_text};
 use crate::values::{Hostname, Timestamp, UserId};
 use std::fmt;
-
-/// The names of the kinds of mails that nobody switches on or off.
-const NOTICE: &str = "notice";
-const CONFIRMATION: &str = "confirm";
-const HOST_MOVE: &str = "host_move";
+use strum::{EnumString, IntoStaticStr};
 
 /// The kinds of mails that people switch on and off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MailKind {
     /// Entries of the inbox.
     Replies,
@@ -22,14 +19,7 @@ pub enum MailKind {
     Digest,
 }
 
-impl MailKind {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Replies => "replies",
-            Self::Digest => "digest",
-        }
-    }
-}
+named!(MailKind);
 
 /// A mail that waits to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,19 +92,16 @@ impl WaitingMail {
 
 impl fmt::Display for WaitingMail {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.kind().map(MailKind::name);
         let user = self.user;
         match &self.subject {
-            MailSubject::Entry(entry) => write!(formatter, "{}:{user}:{entry}", kind.unwrap_or_default()),
-            MailSubject::Digest { since, until } => {
-                write!(formatter, "{}:{user}:{since}-{until}", kind.unwrap_or_default())
-            }
+            MailSubject::Entry(entry) => write!(formatter, "replies:{user}:{entry}"),
+            MailSubject::Digest { since, until } => write!(formatter, "digest:{user}:{since}-{until}"),
             MailSubject::Notice { notice, at, address } => {
-                write!(formatter, "{NOTICE}:{user}:{}-{at}-{address}", notice.name())
+                write!(formatter, "notice:{user}:{}-{at}-{address}", notice.name())
             }
-            MailSubject::Confirmation { at } => write!(formatter, "{CONFIRMATION}:{user}:{at}"),
+            MailSubject::Confirmation { at } => write!(formatter, "confirm:{user}:{at}"),
             MailSubject::HostMove { at, hosts: HostMove { from, to } } => {
-                write!(formatter, "{HOST_MOVE}:{user}:{at}/{from}/{to}")
+                write!(formatter, "host_move:{user}:{at}/{from}/{to}")
             }
         }
     }
@@ -129,24 +116,25 @@ read_text!(WaitingMail or NotAMail: |text| {
     let mut parts = text.splitn(3, ':');
     let (kind, user, about) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
     let time = |text: &str| text.parse().ok().map(Timestamp);
-    let subject = if kind == MailKind::Replies.name() {
-        MailSubject::Entry(about.parse().ok()?)
-    } else if kind == MailKind::Digest.name() {
-        let (since, until) = about.split_once('-')?;
-        MailSubject::Digest { since: time(since)?, until: time(until)? }
-    } else if kind == NOTICE {
-        let (notice, rest) = about.split_once('-')?;
-        let (at, address) = rest.split_once('-')?;
-        MailSubject::Notice { notice: Notice::parse(notice)?, at: time(at)?, address: address.to_owned() }
-    } else if kind == CONFIRMATION {
-        MailSubject::Confirmation { at: time(about)? }
-    } else if kind == HOST_MOVE {
-        let mut parts = about.split('/');
-        let at = time(parts.next()?)?;
-        let mut host = || Hostname::parse(parts.next()?).ok();
-        MailSubject::HostMove { at, hosts: HostMove { from: host()?, to: host()? } }
-    } else {
-        return None;
+    let subject = match kind {
+        "replies" => MailSubject::Entry(about.parse().ok()?),
+        "digest" => {
+            let (since, until) = about.split_once('-')?;
+            MailSubject::Digest { since: time(since)?, until: time(until)? }
+        }
+        "notice" => {
+            let (notice, rest) = about.split_once('-')?;
+            let (at, address) = rest.split_once('-')?;
+            MailSubject::Notice { notice: notice.parse().ok()?, at: time(at)?, address: address.to_owned() }
+        }
+        "confirm" => MailSubject::Confirmation { at: time(about)? },
+        "host_move" => {
+            let mut parts = about.split('/');
+            let at = time(parts.next()?)?;
+            let mut host = || Hostname::parse(parts.next()?).ok();
+            MailSubject::HostMove { at, hosts: HostMove { from: host()?, to: host()? } }
+        }
+        _ => return None,
     };
     Some(Self { user, subject })
 });
@@ -166,18 +154,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<WaitingMail>().map(|mail| mail.to_string()), Ok(text.to_owned()));
         }
-        for bad in [
-            "",
-            "replies",
-            "replies:1",
-            "replies:x:reply:1-1",
-            "digest:2:1",
-            "digest:2:a-b",
-            "x:1:follow:2",
-            "notice:3:password-1800000000",
-            "notice:3:other-1800000000-a@b",
-            "confirm:4:x",
-        ] {
+        let invalid = "|replies|replies:1|replies:x:reply:1-1|digest:2:1|digest:2:a-b|x:1:follow:2|\
+            notice:3:password-1800000000|notice:3:other-1800000000-a@b|confirm:4:x";
+        for bad in invalid.split('|') {
             assert_eq!(bad.parse::<WaitingMail>(), Err(NotAMail), "{bad}");
         }
     }

@@ -7,13 +7,13 @@
 use crate::accounts::sealed;
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::values::secrets::random_token;
+use crate::values::text_forms::never_logged;
 use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Error, Refusal, Site};
+use crate::{Error, Refusal, Result, Site};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
 
 /// Why somebody goes to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Journey {
     ///
     /// # Errors
     /// When there is no random number.
-    pub fn new(errand: Errand, next: &str, now: Timestamp) -> Result<Self, Error> {
+    pub fn new(errand: Errand, next: &str, now: Timestamp) -> Result<Self> {
         Ok(Self { errand, next: next.to_owned(), began: now.0, id: random_token()? })
     }
 }
@@ -67,11 +67,7 @@ pub struct RoundTrip {
     pub verifier: String,
 }
 
-impl Debug for RoundTrip {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("RoundTrip(***)")
-    }
-}
+never_logged!(RoundTrip);
 
 impl RoundTrip {
     /// The parameter `code_challenge`, by the method S256.
@@ -89,7 +85,7 @@ pub async fn begin(
     (site, now): (&Site, Timestamp),
     cookie: Option<&str>,
     journey: &Journey,
-) -> Result<RoundTrip, Error> {
+) -> Result<RoundTrip> {
     let secret = match cookie {
         Some(cookie) => sealed::open((site, now), Purpose::OidcBrowser, (cookie, "")).await.ok(),
         None => None,
@@ -109,7 +105,7 @@ pub async fn end(
     (site, now): (&Site, Timestamp),
     cookie: Option<&str>,
     state: &str,
-) -> Result<(Journey, RoundTrip), Error> {
+) -> Result<(Journey, RoundTrip)> {
     let cookie = cookie.ok_or(Refusal::LoginExpired)?;
     let secret = sealed::open((site, now), Purpose::OidcBrowser, (cookie, "")).await?;
     let journey = sealed::open((site, now), Purpose::OidcState, (state, &secret)).await?;
@@ -117,7 +113,7 @@ pub async fn end(
     Ok((journey, round_trip(site, cookie.to_owned(), state.to_owned(), &secret).await?))
 }
 
-async fn round_trip(site: &Site, cookie: String, state: String, secret: &str) -> Result<RoundTrip, Error> {
+async fn round_trip(site: &Site, cookie: String, state: String, secret: &str) -> Result<RoundTrip> {
     let key = signing_key(site).await?;
     let derived = |purpose| {
         let signature = key.sign(purpose, &[state.as_bytes(), secret.as_bytes()]);
@@ -130,14 +126,10 @@ async fn round_trip(site: &Site, cookie: String, state: String, secret: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
-    use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn each_tab_of_a_browser_comes_back_and_no_other_browser() {
-        let store = Store::in_memory().await.unwrap();
-        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let site = Site::in_memory().await;
         let now = Timestamp(1_000_000);
         let journey = |next: &str| Journey::new(Errand::Confirm(UserId(17)), next, now).unwrap();
         let one = begin((&site, now), None, &journey("/a")).await.unwrap();

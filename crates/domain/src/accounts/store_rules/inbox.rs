@@ -3,14 +3,18 @@
 use crate::accounts::inbox::{self, EntryId};
 use crate::keys::{self, families};
 use crate::store_rules::claims::{counter_fault, whole};
-use crate::store_rules::{At, Claims, Mend, Source, Subject, claims, rules};
+use crate::store_rules::{At, Claims, Form, Mend, Source, Subject, claims, form, is, rules};
 use crate::values::UserId;
 use tidings_keyspace::read;
 
 rules! { pub(crate) RULES:
     "the badge of a user is the number of unread entries of the inbox" => USER: claims(badge);
-    "an entry of an inbox is about something that exists, or about a tweet" => USER_INBOX: claims(entry);
-    "what is unread is in the inbox" => USER_UNREAD: claims(unread);
+    "an entry of an inbox is about something that exists, or about a tweet" =>
+        USER_INBOX: form(Form::Member(is::<EntryId>), "entries of an inbox");
+        USER_INBOX: claims(entry);
+    "what is unread is in the inbox" =>
+        USER_UNREAD: form(Form::Member(is::<EntryId>), "entries of an inbox");
+        USER_UNREAD: claims(unread);
 }
 
 fn badge(subject: &Subject, claims: &mut Claims) {
@@ -40,8 +44,7 @@ fn about(user: UserId, entry: EntryId) -> Option<At> {
 
 fn entry(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let Some(entry) = claims.member::<EntryId>("entries of an inbox") else { return };
-    let Some(about) = about(user, entry) else { return };
+    let Some(about) = subject.member_id().and_then(|entry| about(user, entry)) else { return };
     let (key, member, mut batch) = (keys::user_unread(user), member.to_owned(), subject.removal());
     let reads = (about.is_there(), read::score(&key, &member));
     claims.expects("entries about what exists", reads, move |(is_there, unread)| {
@@ -58,9 +61,8 @@ fn entry(subject: &Subject, claims: &mut Claims) {
 
 fn unread(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, score))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let Some(entry) = claims.member::<EntryId>("entries of an inbox") else { return };
     // Earlier versions wrote other names, and kept unread entries only.
-    if entry.to_string() == member {
+    if member.parse::<EntryId>().is_ok_and(|entry| entry.to_string() == member) {
         claims.listed(keys::user_inbox(user), member, score);
     }
 }

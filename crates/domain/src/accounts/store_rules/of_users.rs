@@ -40,15 +40,12 @@ rules! { pub(crate) RULES:
 /// Claims that what a member names belongs to the user, if it is still there: it may have expired.
 fn listed_of_user(subject: &Subject, claims: &mut Claims, key: String, what: &'static str) {
     let Some(user) = subject.id::<UserId>() else { return };
-    claims.belongs(
-        format_args!("only those of the user {user}"),
-        read::field(&key, "user_id"),
-        move |owner, batch| {
-            let owner = owner?;
-            batch.field_equals(key, "user_id", &owner);
-            (owner != user.to_string()).then(|| format!("{what} of the user {owner}"))
-        },
-    );
+    let expected = format!("only those of the user {user}");
+    claims.belongs(expected, read::field(&key, "user_id"), move |owner, batch| {
+        let owner = owner?;
+        batch.field_equals(key, "user_id", &owner);
+        (owner != user.to_string()).then(|| format!("{what} of the user {owner}"))
+    });
 }
 
 fn listed_session(subject: &Subject, claims: &mut Claims) {

@@ -1,9 +1,9 @@
 //! Codes: those of an authenticator app, and recovery codes.
 
-use crate::Error;
+use crate::values::text_forms::never_logged;
 use crate::values::{NoRandomness, RECOVERY_CODES};
+use crate::{Error, Result};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Formatter};
 use totp_rs::{Algorithm, Builder, Secret, Totp};
 
 /// Digits of a code. Every authenticator app supports six digits, 30 seconds and SHA-1.
@@ -45,7 +45,7 @@ impl TotpSecret {
     }
 
     /// The address from which an app takes the secret, usually as a QR code.
-    pub(crate) fn uri(&self, site_name: &str, username: &str) -> Result<String, Error> {
+    pub(crate) fn uri(&self, site_name: &str, username: &str) -> Result<String> {
         // A colon separates the two names in the address.
         let issuer = site_name.replace(':', " ");
         let totp = self.builder().with_issuer(Some(issuer)).with_account_name(username).build();
@@ -68,11 +68,7 @@ impl TotpSecret {
     }
 }
 
-impl Debug for TotpSecret {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("TotpSecret(***)")
-    }
-}
+never_logged!(TotpSecret);
 
 /// A code as somebody typed it.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The owners of passkeys when the site moves to another host. A passkey belongs to a host: none that was made
 //! for the old one works at the new one.
 
-use crate::accounts::harden::count_accounts;
 use crate::accounts::outbox;
-use crate::accounts::users::User;
+use crate::accounts::users::{User, account_chunks};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::{Hostname, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Error, Site};
+use crate::{Result, Site};
+use std::ops::RangeInclusive;
 use tidings_keyspace::Batch;
 
 /// The hosts of a move.
@@ -36,12 +36,11 @@ pub async fn visit_owners(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,
     report: impl Fn(PasskeyOwners),
-) -> Result<PasskeyOwners, Error> {
-    let last = count_accounts(site).await?;
+) -> Result<PasskeyOwners> {
     let mut found = PasskeyOwners::default();
-    while found.checked < last {
-        let end = last.min(found.checked + STAFF_CHUNK);
-        visit_some(site, told, (&mut found, end)).await?;
+    for ids in account_chunks(site, STAFF_CHUNK).await? {
+        found.checked = *ids.end();
+        visit_some(site, told, (&mut found, ids)).await?;
         report(found);
     }
     if let Some((HostMove { from, to }, _)) = told {
@@ -52,13 +51,13 @@ pub async fn visit_owners(
     Ok(found)
 }
 
-/// Does that for the accounts up to a number.
+/// Does that for some accounts.
 async fn visit_some(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,
-    (found, end): (&mut PasskeyOwners, u64),
-) -> Result<(), Error> {
-    let users: Vec<_> = (found.checked + 1..=end).map(UserId).map(User::by_id).collect();
+    (found, ids): (&mut PasskeyOwners, RangeInclusive<u64>),
+) -> Result<()> {
+    let users: Vec<_> = ids.map(UserId).map(User::by_id).collect();
     let users = site.store.fetch(users).await?.into_iter().flatten();
     let mut batch = Batch::new();
     for user in users.filter(|user| user.second_factors.passkeys) {
@@ -74,6 +73,5 @@ async fn visit_some(
     if !batch.writes().is_empty() {
         site.apply(batch).await?;
     }
-    found.checked = end;
     Ok(())
 }

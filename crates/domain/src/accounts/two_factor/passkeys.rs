@@ -1,19 +1,20 @@
 //! Passkeys of an account: adding and removing them, and logging in with one alone.
 
 use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
-use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant};
+use crate::accounts::log_in::{self, Entered, LoginGrant};
 use crate::accounts::login;
 use crate::accounts::notices::Notice;
 use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::codes;
-use crate::accounts::two_factor::relying_party::{self, RelyingParty, UserVerification};
+use crate::accounts::two_factor::relying_party::{self, RelyingParty};
 use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
-use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors, check_password};
+use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
 use crate::accounts::users::User;
 use crate::values::text::printable_lines;
 use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp};
-use crate::{Decision, Error, Refusal, Site, audit, keys};
+use crate::{Error, Refusal, Result, Site, audit, keys};
 use tidings_keyspace::read;
+use webauthn_rs_proto::UserVerificationPolicy;
 
 /// The default name of a passkey.
 const UNNAMED: &str = "Passkey";
@@ -34,7 +35,7 @@ pub async fn begin(
     owner: Owner<'_>,
     password: &CurrentPassword,
     party: &RelyingParty,
-) -> Result<String, Error> {
+) -> Result<String> {
     confirm_current_password((site, now), owner, password).await?;
     let factors = StoredFactors::read(site, owner.user.id).await?;
     refuse_too_many(&factors)?;
@@ -60,7 +61,7 @@ pub async fn add(
     owner: Owner<'_>,
     new: &NewPasskey<'_>,
     party: &RelyingParty,
-) -> Result<Option<Vec<String>>, Error> {
+) -> Result<Option<Vec<String>>> {
     let user_id = owner.user.id;
     let passkey = party.check_new((site, now), user_id, new.credential).await?;
     let id = stored::passkey_id(&passkey.credential_id);
@@ -72,19 +73,18 @@ pub async fn add(
             return Err(Refusal::PasskeyKnown.into());
         }
         let codes = if factors.kinds().any() { None } else { Some(codes::new_recovery_codes()?) };
-        let mut change = factors.change();
-        let still = owner.session.key.check(change.batch(), user_id);
+        let mut change = factors.change(owner, None);
         change.add_passkey(&id, &passkey)?;
-        change.tell((site, now), owner.user, Notice::PasskeyAdded);
+        change.tell((site, now), Notice::PasskeyAdded);
         if let Some(codes) = &codes {
-            change.replace_recovery(now, factors.recovery_fields(), codes);
+            change.replace_recovery(now, codes);
         }
-        Ok(Decision::commit(change.finish(), codes).if_rejected_by(still, Err(stored::ended())))
+        Ok(change.commit(codes))
     })
     .await
 }
 
-fn refuse_too_many(factors: &StoredFactors) -> Result<(), Error> {
+fn refuse_too_many(factors: &StoredFactors) -> Result<()> {
     if factors.passkey_count() >= MAX_PASSKEYS {
         return Err(Refusal::TooManyPasskeys { limit: MAX_PASSKEYS as u64 }.into());
     }
@@ -101,28 +101,23 @@ pub async fn remove(
     owner: Owner<'_>,
     password: &CurrentPassword,
     id: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     let user_id = owner.user.id;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
         factors.passkey_text(id).ok_or(Refusal::NoSuchPasskey)?;
-        let mut change = factors.change();
-        let still = owner.session.key.check(change.batch(), user_id);
-        let same_password = check_password(change.batch(), user_id, &confirmed);
-        change.remove_passkey(id, factors.passkey_count());
-        change.tell((site, now), owner.user, Notice::PasskeyRemoved);
-        let decided = Decision::commit(change.finish(), ());
-        Ok(decided
-            .if_rejected_by(still, Err(stored::ended()))
-            .if_rejected_by(same_password, Err(stored::ended())))
+        let mut change = factors.change(owner, Some(&confirmed));
+        change.remove_passkey(id);
+        change.tell((site, now), Notice::PasskeyRemoved);
+        Ok(change.commit(()))
     })
     .await
 }
 
 /// The options that a browser needs to log in with a passkey alone, as JSON. Stores nothing.
 /// Rounds: none, but for the first time of this server.
-pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String, Error> {
+pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String> {
     party.authentication_options(site, now, None).await
 }
 
@@ -138,7 +133,7 @@ pub async fn log_in(
     credential: &str,
     party: &RelyingParty,
     device: &Device,
-) -> Result<Session, Error> {
+) -> Result<Session> {
     let address = device.address;
     let _turn = login::turn(site, address).await?;
     let attempt = login::Attempt { username: "", password: "", address, now: Some(now) };
@@ -146,39 +141,30 @@ pub async fn log_in(
     let entered = log_in::open(site, now, device, || async {
         Ok(Entered::Session(check_alone((site, now), credential, party).await?))
     });
-    match entered.await {
-        Ok(LogIn::Done(session)) => Ok(session),
-        // A passkey is all that it takes.
-        Ok(LogIn::SecondStep(_)) => Err(Refusal::CodeRequired.into()),
-        Err(error) => {
-            if matches!(error, Error::Refused(Refusal::PasskeyRefused)) {
-                audit::login_failed(None, address, "passkey refused");
-                login::count_failure(site, None, &attempt).await?;
-            }
-            Err(error)
-        }
+    let entered = entered.await;
+    if let Err(Error::Refused(Refusal::PasskeyRefused)) = &entered {
+        audit::login_failed(None, address, "passkey refused");
+        login::count_failure(site, None, &attempt).await?;
     }
+    Ok(entered?.done()?)
 }
 
 async fn check_alone(
     (site, now): (&Site, Timestamp),
     credential: &str,
     party: &RelyingParty,
-) -> Result<LoginGrant, Error> {
+) -> Result<LoginGrant> {
     log_in::demand_passwords(site)?;
-    let credential = relying_party::parse_use(credential)?;
-    let user_id = relying_party::user_of(&credential).ok_or(Refusal::PasskeyRefused)?;
-    let id = stored::passkey_id(credential.get_credential_id());
+    let used = relying_party::parse_use(credential)?;
+    let user_id = relying_party::user_of(&used).ok_or(Refusal::PasskeyRefused)?;
     let reads = (read::hash(keys::user(user_id)), StoredFactors::of_user(user_id));
     let (user, factors) = site.store.fetch(reads).await?;
     // A deactivated account is nobody's.
     User::from_hash(&user).ok_or(Refusal::PasskeyRefused)?;
-    let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
-    let passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
-    let wanted = (&passkey.passkey, UserVerification::Required);
-    let used = party.check_use((site, now), &credential, wanted).await?;
-    let proof = Proof::PasskeyAlone(PasskeyUse::new(now, (id, before), passkey, used)?);
-    Ok(LoginGrant { user, upgraded: None, proof })
+    // The passkey takes the place of the password too.
+    let verification = UserVerificationPolicy::Required;
+    let used = PasskeyUse::check((site, now), &factors, (&used, party), verification).await?;
+    Ok(LoginGrant { user, upgraded: None, proof: Proof::PasskeyAlone(used) })
 }
 
 #[cfg(test)]

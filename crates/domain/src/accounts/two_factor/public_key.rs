@@ -1,6 +1,6 @@
 //! The public key of a passkey as it is stored, and as the crate that checks its use wants it.
 
-use crate::{Error, Refusal};
+use crate::{Error, Refusal, Result};
 use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use serde_cbor_2::Value;
@@ -104,17 +104,13 @@ impl StoredKey {
 
     /// The key after a use.
     pub(crate) fn after(&self, result: &AuthenticationResult) -> Self {
-        Self {
-            counter: result.counter(),
-            be: result.backup_eligible(),
-            bs: result.backup_state(),
-            ..self.clone()
-        }
+        let (counter, be, bs) = (result.counter(), result.backup_eligible(), result.backup_state());
+        Self { counter, be, bs, ..self.clone() }
     }
 
     /// Checks the signature and the counter of a use of a key of Ed25519, whose signatures the crate does not know,
     /// and returns the key after it. Earlier versions made such keys.
-    pub(crate) fn check_ed25519(&self, used: &PublicKeyCredential) -> Result<Self, Error> {
+    pub(crate) fn check_ed25519(&self, used: &PublicKeyCredential) -> Result<Self> {
         let refused = || Error::from(Refusal::PasskeyRefused);
         let Some(COSEKey { key: COSEKeyType::EC_OKP(key), .. }) = decode(&self.public_key) else {
             return Err(refused());
@@ -134,9 +130,7 @@ impl StoredKey {
 }
 
 fn decode(cose: &[u8]) -> Option<COSEKey> {
-    let Value::Map(fields) = serde_cbor_2::from_slice(cose).ok()? else {
-        return None;
-    };
+    let Value::Map(fields) = serde_cbor_2::from_slice(cose).ok()? else { return None };
     let number = |field| match fields.get(&Value::Integer(field))? {
         Value::Integer(number) => Some(*number),
         _ => None,

@@ -10,12 +10,13 @@ use crate::accounts::two_factor::stored::StoredFactors;
 use crate::values::{
     MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, Purpose, SECOND_STEP_SECONDS, Timestamp, UserId,
 };
-use crate::{Error, Refusal, Site};
+use crate::{Error, Refusal, Result, Site};
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::fmt::Display;
 use std::time::Duration;
 use url::{Host, Url};
 use webauthn_rs::prelude::{
@@ -32,40 +33,12 @@ const HANDLE: [u8; 8] = *b"tidings:";
 /// The site as passkeys know it.
 pub struct RelyingParty(Webauthn);
 
-/// Whether the person must show that it is them, with a PIN or a finger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UserVerification {
-    /// Yes: the passkey takes the place of the password too.
-    Required,
-    /// If the authenticator can: the password was right already.
-    Preferred,
-}
-
-impl UserVerification {
-    const fn policy(self) -> UserVerificationPolicy {
-        match self {
-            Self::Required => UserVerificationPolicy::Required,
-            Self::Preferred => UserVerificationPolicy::Preferred,
-        }
-    }
-}
-
-/// A use of a passkey that was checked.
-pub(crate) struct Used {
-    /// The signed challenge, which must not be used again.
-    pub(crate) challenge: Vec<u8>,
-    /// The key with what its authenticator counts.
-    pub(crate) key: StoredKey,
-}
-
 impl RelyingParty {
     /// The site at an address. `None` if it has no name: passkeys do not work for a network
     /// address.
     pub fn new(address: &str, name: &str) -> Option<Self> {
         let url = Url::parse(address).ok()?;
-        let Some(Host::Domain(host)) = url.host() else {
-            return None;
-        };
+        let Some(Host::Domain(host)) = url.host() else { return None };
         let timeout = Duration::from_secs(SECOND_STEP_SECONDS);
         let party = WebauthnBuilder::new(host, &url).ok()?.rp_name(name).timeout(timeout).build();
         party.ok().map(Self)
@@ -77,30 +50,34 @@ impl RelyingParty {
         site: &Site,
         now: Timestamp,
         factors: Option<&StoredFactors>,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let passkeys: Vec<Passkey> = factors.map(passkeys_of).unwrap_or_default();
-        let verification =
-            if factors.is_some() { UserVerification::Preferred } else { UserVerification::Required };
         let (options, _) = self.0.start_passkey_authentication(&passkeys).map_err(internal)?;
         let mut options = options.public_key;
         let key = signing_key_for_strangers(site).await?;
         options.challenge = key.challenge(Purpose::LogIn, now, b"")?.to_vec();
-        options.user_verification = verification.policy();
-        json(&options)
+        options.user_verification = match factors {
+            // The password was right already.
+            Some(_) => UserVerificationPolicy::Preferred,
+            None => UserVerificationPolicy::Required,
+        };
+        serde_json::to_string(&options).map_err(internal)
     }
 
-    /// Checks a use of a passkey.
+    /// Checks a use of a passkey, in which the person must show that it is them, with a PIN or a finger, or may. Returns the
+    /// signed challenge, which must not be used again, and the key with what its authenticator counts.
     pub(crate) async fn check_use(
         &self,
         (site, now): (&Site, Timestamp),
         used: &PublicKeyCredential,
-        (key, verification): (&StoredKey, UserVerification),
-    ) -> Result<Used, Error> {
+        (key, verification): (&StoredKey, UserVerificationPolicy),
+    ) -> Result<(Vec<u8>, StoredKey)> {
         let challenge = challenge_of(&used.response.client_data_json)?;
         if !signing_key_for_strangers(site).await?.is_challenge(Purpose::LogIn, now, (&challenge, b"")) {
             return Err(Refusal::LoginExpired.into());
         }
-        let verification = if key.demands_verification() { UserVerification::Required } else { verification };
+        let verification =
+            if key.demands_verification() { UserVerificationPolicy::Required } else { verification };
         let passkey = key.passkey().ok_or(Refusal::PasskeyRefused)?;
         let (_, state) = self.0.start_passkey_authentication(&[passkey]).map_err(internal)?;
         let state = with_challenge(&state, "/ast", (&challenge, verification))?;
@@ -111,7 +88,7 @@ impl RelyingParty {
             Err(WebauthnError::SshPublicKeyEDUnsupported) => key.check_ed25519(used)?,
             Err(error) => return Err(refused(&error)),
         };
-        Ok(Used { challenge, key })
+        Ok((challenge, key))
     }
 
     /// The options that a browser needs to make a passkey, as JSON.
@@ -120,7 +97,7 @@ impl RelyingParty {
         (site, now): (&Site, Timestamp),
         (user_id, username): (UserId, &str),
         factors: &StoredFactors,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let known = passkeys_of(factors).iter().map(|passkey| passkey.cred_id().clone()).collect();
         let handle = handle(user_id);
         let started =
@@ -135,7 +112,7 @@ impl RelyingParty {
             user_verification: UserVerificationPolicy::Preferred,
             ..AuthenticatorSelectionCriteria::default()
         });
-        json(&options)
+        serde_json::to_string(&options).map_err(internal)
     }
 
     /// Checks a new passkey of a user.
@@ -144,7 +121,7 @@ impl RelyingParty {
         (site, now): (&Site, Timestamp),
         user_id: UserId,
         credential: &str,
-    ) -> Result<StoredKey, Error> {
+    ) -> Result<StoredKey> {
         let new: RegisterPublicKeyCredential =
             serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused)?;
         let challenge = challenge_of(&new.response.client_data_json)?;
@@ -158,7 +135,7 @@ impl RelyingParty {
         // The names are only for the browser.
         let started = self.0.start_passkey_registration(Uuid::from_bytes(handle), "-", "-", None);
         let (_, state) = started.map_err(internal)?;
-        let state = with_challenge(&state, "/rs", (&challenge, UserVerification::Preferred))?;
+        let state = with_challenge(&state, "/rs", (&challenge, UserVerificationPolicy::Preferred))?;
         let passkey = self.0.finish_passkey_registration(&new, &state).map_err(|error| refused(&error))?;
         let key = StoredKey::new(&Credential::from(passkey), new.response.transports.unwrap_or_default());
         let key = key.filter(|key| {
@@ -169,7 +146,7 @@ impl RelyingParty {
 }
 
 /// Reads what a browser sends after a passkey was used.
-pub(crate) fn parse_use(credential: &str) -> Result<PublicKeyCredential, Error> {
+pub(crate) fn parse_use(credential: &str) -> Result<PublicKeyCredential> {
     serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused.into())
 }
 
@@ -192,7 +169,7 @@ fn passkeys_of(factors: &StoredFactors) -> Vec<Passkey> {
 }
 
 /// The challenge that a browser has answered, from a page of the site itself and not within one of another site.
-fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>, Error> {
+fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>> {
     let client_data: CollectedClientData =
         serde_json::from_slice(client_data).map_err(|_| Refusal::PasskeyRefused)?;
     if client_data.cross_origin == Some(true) {
@@ -205,24 +182,15 @@ fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>, Error> {
 fn with_challenge<T: Serialize + DeserializeOwned>(
     state: &T,
     part: &str,
-    (challenge, verification): (&[u8], UserVerification),
-) -> Result<T, Error> {
-    let internal = |error: serde_json::Error| Error::Internal(error.to_string());
+    (challenge, verification): (&[u8], UserVerificationPolicy),
+) -> Result<T> {
     let mut state = serde_json::to_value(state).map_err(internal)?;
     let Some(Value::Object(fields)) = state.pointer_mut(part) else {
         return Err(Error::Internal(format!("the state of a ceremony has no {part}")));
     };
-    fields.insert("challenge".to_owned(), base64_url(challenge).into());
-    fields.insert("policy".to_owned(), serde_json::to_value(verification.policy()).map_err(internal)?);
+    fields.insert("challenge".to_owned(), BASE64_URL_SAFE_NO_PAD.encode(challenge).into());
+    fields.insert("policy".to_owned(), serde_json::to_value(verification).map_err(internal)?);
     serde_json::from_value(state).map_err(internal)
-}
-
-fn base64_url(bytes: &[u8]) -> String {
-    URL_SAFE_NO_PAD.encode(bytes)
-}
-
-fn json(value: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// A failure that the browser or the authenticator has caused. The reason holds no secret.
@@ -231,7 +199,7 @@ fn refused(error: &WebauthnError) -> Error {
     Refusal::PasskeyRefused.into()
 }
 
-fn internal(error: WebauthnError) -> Error {
+fn internal(error: impl Display) -> Error {
     Error::Internal(error.to_string())
 }
 

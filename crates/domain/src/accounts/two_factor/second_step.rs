@@ -5,14 +5,16 @@ use crate::accounts::sealed;
 use crate::accounts::session_store::LoginMethod;
 use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::two_factor::codes::TypedCode;
-use crate::accounts::two_factor::relying_party::{self, RelyingParty, Used, UserVerification};
-use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
+use crate::accounts::two_factor::relying_party::{self, RelyingParty};
+use crate::accounts::two_factor::stored::{self, StoredFactors};
 use crate::accounts::users::OIDC_IDENTITY;
+use crate::values::text_forms::never_logged;
 use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, Timestamp, UserId};
-use crate::{Error, Refusal, Site, audit, keys};
-use std::fmt::{self, Debug, Formatter};
+use crate::{Error, Refusal, Result, Site, audit, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId};
+use webauthn_rs::prelude::PublicKeyCredential;
+use webauthn_rs_proto::UserVerificationPolicy;
 
 /// A second factor as somebody shows it. Never logged.
 #[derive(Clone, Copy)]
@@ -23,11 +25,7 @@ pub enum Answer<'a> {
     Passkey(&'a str, &'a RelyingParty),
 }
 
-impl Debug for Answer<'_> {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Answer(***)")
-    }
-}
+never_logged!(Answer<'_>);
 
 /// A second factor that was right, or none was needed. The batch of the login uses it up.
 pub(crate) enum Proof {
@@ -92,17 +90,21 @@ impl Proof {
 }
 
 impl PasskeyUse {
-    /// Notes a use of a passkey.
-    pub(crate) fn new(
-        now: Timestamp,
-        (id, before): (String, String),
-        mut passkey: Passkey,
-        used: Used,
-    ) -> Result<Self, Error> {
+    /// Checks a use of one of the passkeys of an account.
+    pub(crate) async fn check(
+        (site, now): (&Site, Timestamp),
+        factors: &StoredFactors,
+        (used, party): (&PublicKeyCredential, &RelyingParty),
+        verification: UserVerificationPolicy,
+    ) -> Result<Self> {
+        let id = stored::passkey_id(used.get_credential_id());
+        let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
+        let mut passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
+        let wanted = (&passkey.passkey, verification);
+        let (challenge, key) = party.check_use((site, now), used, wanted).await?;
         passkey.used = Some(now.0);
-        passkey.passkey = used.key;
-        let after = stored::passkey_json(&passkey)?;
-        Ok(Self { id, before, after, challenge: used.challenge })
+        passkey.passkey = key;
+        Ok(Self { id, before, after: stored::passkey_json(&passkey)?, challenge })
     }
 
     fn write(&self, batch: &mut Batch, user_id: UserId) -> CheckId {
@@ -126,7 +128,7 @@ pub(crate) async fn check(
     user_id: UserId,
     attempt: &Attempt<'_>,
     answer: Answer<'_>,
-) -> Result<Proof, Error> {
+) -> Result<Proof> {
     let factors = StoredFactors::read(site, user_id).await?;
     let checked = match answer {
         Answer::Code(typed) => check_code((site, now), &factors, typed).await,
@@ -139,11 +141,7 @@ pub(crate) async fn check(
     checked
 }
 
-async fn check_code(
-    (site, now): (&Site, Timestamp),
-    factors: &StoredFactors,
-    typed: &str,
-) -> Result<Proof, Error> {
+async fn check_code((site, now): (&Site, Timestamp), factors: &StoredFactors, typed: &str) -> Result<Proof> {
     match TypedCode::parse(typed) {
         Some(TypedCode::Totp(code)) => {
             let secret = factors.totp().ok_or(Refusal::WrongCode)?;
@@ -164,12 +162,8 @@ async fn check_passkey(
     (site, now): (&Site, Timestamp),
     factors: &StoredFactors,
     (credential, party): (&str, &RelyingParty),
-) -> Result<Proof, Error> {
-    let credential = relying_party::parse_use(credential)?;
-    let id = stored::passkey_id(credential.get_credential_id());
-    let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
-    let passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
-    let wanted = (&passkey.passkey, UserVerification::Preferred);
-    let used = party.check_use((site, now), &credential, wanted).await?;
-    Ok(Proof::Passkey(PasskeyUse::new(now, (id, before), passkey, used)?))
+) -> Result<Proof> {
+    let used = relying_party::parse_use(credential)?;
+    let verification = UserVerificationPolicy::Preferred;
+    PasskeyUse::check((site, now), factors, (&used, party), verification).await.map(Proof::Passkey)
 }

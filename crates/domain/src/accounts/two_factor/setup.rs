@@ -6,14 +6,14 @@ use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
 use crate::accounts::two_factor::second_step::{self, Answer};
 use crate::accounts::two_factor::signing_key::signing_key;
-use crate::accounts::two_factor::stored::{self, StoredFactors, check_password};
+use crate::accounts::two_factor::stored::{self, StoredFactors};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::User;
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::repeats::KeptAnswer;
+use crate::values::text_forms::never_logged;
 use crate::values::{NEW_TOTP_SECONDS, Timestamp, UserId};
-use crate::{Applied, Decision, Error, Refusal, Site, keys};
-use std::fmt::{self, Debug, Formatter};
+use crate::{Decision, Refusal, Result, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -35,14 +35,10 @@ impl KeptAnswer for NewTotp {
     }
 }
 
-impl Debug for NewTotp {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("NewTotp(***)")
-    }
-}
+never_logged!(NewTotp);
 
 impl NewTotp {
-    fn of(secret: &TotpSecret, user: &User, site_name: &str) -> Result<Self, Error> {
+    fn of(secret: &TotpSecret, user: &User, site_name: &str) -> Result<Self> {
         Ok(Self { secret: secret.base32(), uri: secret.uri(site_name, &user.username)? })
     }
 }
@@ -72,7 +68,7 @@ pub struct PasskeyFacts {
 }
 
 /// Reads the second factors of an account. Rounds: 1.
-pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
+pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState> {
     let factors = StoredFactors::read(site, user.id).await?;
     let passkeys = factors.passkeys().into_iter().map(|(id, passkey)| PasskeyFacts {
         id,
@@ -93,7 +89,7 @@ pub async fn begin_totp(
     owner: Owner<'_>,
     password: &CurrentPassword,
     site_name: &str,
-) -> Result<NewTotp, Error> {
+) -> Result<NewTotp> {
     let user = owner.user;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     if user.second_factors.totp {
@@ -104,17 +100,15 @@ pub async fn begin_totp(
     let secret = TotpSecret::random()?;
     let mut batch = Batch::new();
     owner.session.key.check(&mut batch, user.id);
-    check_password(&mut batch, user.id, &confirmed);
+    batch.field_equals(keys::user(user.id), "password", &confirmed);
     let life = Duration::from_secs(NEW_TOTP_SECONDS);
     batch.set_expiring(keys::user_new_totp(user.id), secret.base32(), life);
-    match site.apply(batch).await? {
-        Applied::Yes(_) => NewTotp::of(&secret, user, site_name),
-        Applied::No(_) => Err(Refusal::SessionEnded.into()),
-    }
+    site.apply(batch).await?.or(Refusal::SessionEnded)?;
+    NewTotp::of(&secret, user, site_name)
 }
 
 /// The secret that waits for a code; `None` without one. Rounds: 1.
-pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>, Error> {
+pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>> {
     let secret = site.store.fetch(read::string(keys::user_new_totp(user.id))).await?;
     let secret = secret.as_deref().and_then(TotpSecret::parse);
     secret.map(|secret| NewTotp::of(&secret, user, site_name)).transpose()
@@ -126,12 +120,7 @@ pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Optio
 /// # Errors
 /// [`Refusal::WrongCode`], [`Refusal::SetupExpired`], [`Refusal::TotpOn`],
 /// [`Refusal::SessionEnded`], or the store's.
-pub async fn confirm_totp(
-    site: &Site,
-    now: Timestamp,
-    owner: Owner<'_>,
-    code: &str,
-) -> Result<Vec<String>, Error> {
+pub async fn confirm_totp(site: &Site, now: Timestamp, owner: Owner<'_>, code: &str) -> Result<Vec<String>> {
     let user_id = owner.user.id;
     let pending = keys::user_new_totp(user_id);
     site.act(&keys::user_two_factor(user_id), || async {
@@ -147,14 +136,13 @@ pub async fn confirm_totp(
         };
         secret.step_of(&typed, now.0).ok_or(Refusal::WrongCode)?;
         let codes = codes::new_recovery_codes()?;
-        let mut change = factors.change();
-        let still = owner.session.key.check(change.batch(), user_id);
+        let mut change = factors.change(owner, None);
         change.batch().string_equals(&pending, &text);
         change.batch().delete(&pending);
         change.set_totp(&secret);
-        change.tell((site, now), owner.user, Notice::TotpAdded);
-        change.replace_recovery(now, factors.recovery_fields(), &codes);
-        Ok(Decision::commit(change.finish(), codes).if_rejected_by(still, Err(stored::ended())))
+        change.tell((site, now), Notice::TotpAdded);
+        change.replace_recovery(now, &codes);
+        Ok(change.commit(codes))
     })
     .await
 }
@@ -169,7 +157,7 @@ pub async fn end_totp(
     owner: Owner<'_>,
     password: &CurrentPassword,
     code: &str,
-) -> Result<(), Error> {
+) -> Result<()> {
     let user = owner.user;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     let address = owner.device.address;
@@ -178,18 +166,16 @@ pub async fn end_totp(
         return Err(Refusal::TotpOff.into());
     }
     let proof = second_step::check((site, now), user.id, &attempt, Answer::Code(code)).await?;
-    let factors = StoredFactors::read(site, user.id).await?;
-    let mut change = factors.change();
-    let still = owner.session.key.check(change.batch(), user.id);
-    let same_password = check_password(change.batch(), user.id, &confirmed);
-    proof.write(change.batch(), user.id);
-    change.remove_totp();
-    change.tell((site, now), user, Notice::TotpRemoved);
-    match site.apply(change.finish()).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(check) if check == still || check == same_password => Err(stored::ended()),
-        Applied::No(_) => Err(Error::Busy),
-    }
+    // One attempt: the code was checked against the factors as they were.
+    site.act_without_turns(1, || async {
+        let factors = StoredFactors::read(site, user.id).await?;
+        let mut change = factors.change(owner, Some(&confirmed));
+        proof.write(change.batch(), user.id);
+        change.remove_totp();
+        change.tell((site, now), Notice::TotpRemoved);
+        Ok(change.commit(()))
+    })
+    .await
 }
 
 /// Replaces the recovery codes by ten new ones, and tells the owner by mail.
@@ -201,7 +187,7 @@ pub async fn renew_recovery_codes(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     let user_id = owner.user.id;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
@@ -210,21 +196,16 @@ pub async fn renew_recovery_codes(
             return Err(Refusal::NoSecondFactor.into());
         }
         let codes = codes::new_recovery_codes()?;
-        let mut change = factors.change();
-        let still = owner.session.key.check(change.batch(), user_id);
-        let same_password = check_password(change.batch(), user_id, &confirmed);
-        change.replace_recovery(now, factors.recovery_fields(), &codes);
-        change.tell((site, now), owner.user, Notice::RecoveryCodesReplaced);
-        let decided = Decision::commit(change.finish(), codes);
-        Ok(decided
-            .if_rejected_by(still, Err(stored::ended()))
-            .if_rejected_by(same_password, Err(stored::ended())))
+        let mut change = factors.change(owner, Some(&confirmed));
+        change.replace_recovery(now, &codes);
+        change.tell((site, now), Notice::RecoveryCodesReplaced);
+        Ok(change.commit(codes))
     })
     .await
 }
 
 /// Removes all second factors of an account, for the operator. Returns whether there were any.
-pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
+pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool> {
     let key = keys::user(user_id);
     let removed = site.act(&key, || async {
         let had = site.store.fetch(read::field(&key, TWO_FACTOR)).await?;

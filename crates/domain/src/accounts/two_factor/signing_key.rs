@@ -3,7 +3,7 @@
 
 use crate::process_state::process_state;
 use crate::values::SigningKey;
-use crate::{Applied, Error, Site, keys};
+use crate::{Applied, Error, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 use tokio::sync::OnceCell;
 
@@ -15,13 +15,13 @@ process_state!(KnownKey);
 
 /// The key of the site, for somebody who has given a password. Rounds: none once this server
 /// knows it; 1 before, and 2 more if no server has drawn it yet.
-pub(crate) async fn signing_key(site: &Site) -> Result<&SigningKey, Error> {
+pub(crate) async fn signing_key(site: &Site) -> Result<&SigningKey> {
     site.of::<KnownKey>().0.get_or_try_init(|| read_or_draw(site)).await
 }
 
 /// The same for a stranger, who must not make the site store anything. As long as there is none,
 /// nobody has a passkey, so that any key will do. Rounds: none once this server knows it; else 1.
-pub(crate) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey, Error> {
+pub(crate) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey> {
     if let Some(known) = site.of::<KnownKey>().0.get() {
         return Ok(known.clone());
     }
@@ -31,7 +31,7 @@ pub(crate) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey,
     }
 }
 
-async fn read_or_draw(site: &Site) -> Result<SigningKey, Error> {
+async fn read_or_draw(site: &Site) -> Result<SigningKey> {
     if let Some(key) = read(site).await? {
         return Ok(key);
     }
@@ -46,7 +46,7 @@ async fn read_or_draw(site: &Site) -> Result<SigningKey, Error> {
     read(site).await?.ok_or(Error::Busy)
 }
 
-async fn read(site: &Site) -> Result<Option<SigningKey>, Error> {
+async fn read(site: &Site) -> Result<Option<SigningKey>> {
     let key = site.store.fetch(read::string(keys::SIGNING_KEY)).await?;
     Ok(key.filter(|key| !key.is_empty()).map(SigningKey::new))
 }
@@ -54,14 +54,12 @@ async fn read(site: &Site) -> Result<Option<SigningKey>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordWorker;
-    use crate::values::Rules;
     use tidings_keyspace::Store;
 
     #[tokio::test]
     async fn all_servers_of_a_store_have_the_same_key_and_strangers_draw_none() {
         let store = Store::in_memory().await.unwrap();
-        let site = |store: &Store| Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let site = |store: &Store| Site::on(store.clone());
         let (one, other) = (site(&store), site(&store));
         signing_key_for_strangers(&one).await.unwrap();
         assert!(read(&one).await.unwrap().is_none());

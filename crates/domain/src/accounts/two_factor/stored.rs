@@ -1,16 +1,17 @@
 //! The second factors of an account as they are stored: the hash `user:<id>:two_factor`.
 
+use crate::accounts::account::Owner;
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::two_factor::codes::{self, TotpSecret};
 use crate::accounts::two_factor::public_key::StoredKey;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::DEACTIVATED;
 use crate::values::{Timestamp, UserId};
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tidings_keyspace::{Batch, Fetch, Hash, read};
+use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 
 /// The secret of the authenticator app in base 32.
 const TOTP: &str = "totp";
@@ -64,7 +65,7 @@ impl StoredFactors {
     }
 
     /// Reads them. Rounds: 1.
-    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self> {
         Ok(site.store.fetch(Self::of_user(user_id)).await?)
     }
 
@@ -79,11 +80,7 @@ impl StoredFactors {
 
     /// The secret of the authenticator app, if there is one.
     pub(crate) fn totp(&self) -> Option<TotpSecret> {
-        let secret = TotpSecret::parse(self.stored.get(TOTP)?);
-        if secret.is_none() {
-            fields::report(&self.key(), Some(TOTP));
-        }
-        secret
+        fields::parsed(self.stored.get(TOTP), || self.key(), TOTP, TotpSecret::parse)
     }
 
     /// The last time step whose code was used, as it is stored.
@@ -128,11 +125,8 @@ impl StoredFactors {
 
     /// The passkey with an id.
     pub(crate) fn passkey(&self, id: &str) -> Option<Passkey> {
-        let passkey = serde_json::from_str(self.passkey_text(id)?);
-        if passkey.is_err() {
-            fields::report(&self.key(), Some(PASSKEY));
-        }
-        passkey.ok()
+        let read = |json| serde_json::from_str(json).ok();
+        fields::parsed(self.passkey_text(id), || self.key(), PASSKEY, read)
     }
 
     /// The same as it is stored.
@@ -140,41 +134,37 @@ impl StoredFactors {
         self.stored.get(&format!("{PASSKEY}{id}"))
     }
 
-    /// Begins a batch that changes what there is: it fails if that has changed meanwhile.
-    pub(crate) fn change(&self) -> Change {
+    /// Begins a batch with which the owner changes what there is: it fails if that has changed meanwhile. It is refused if
+    /// the session has ended, or if the password is not the one any more that was confirmed.
+    pub(crate) fn change<'a>(&'a self, owner: Owner<'a>, confirmed: Option<&str>) -> Change<'a> {
         let mut batch = Batch::new();
         batch.field_unchanged(self.key(), VERSION, self.stored.get(VERSION));
         batch.increment_field(self.key(), VERSION, 1);
-        Change { batch, user_id: self.user_id, kinds: self.kinds() }
-    }
-
-    /// The fields of all recovery codes.
-    pub(crate) fn recovery_fields(&self) -> Vec<String> {
-        self.names(RECOVERY).map(|hash| format!("{RECOVERY}{hash}")).collect()
+        let mut demanded = vec![owner.session.key.check(&mut batch, self.user_id)];
+        let user = keys::user(self.user_id);
+        demanded.extend(confirmed.map(|password| batch.field_equals(user, "password", password)));
+        Change { factors: self, owner, batch, kinds: self.kinds(), demanded }
     }
 }
 
 /// A batch that changes the second factors of an account.
-pub(crate) struct Change {
+pub(crate) struct Change<'a> {
+    /// Those that there were.
+    factors: &'a StoredFactors,
+    owner: Owner<'a>,
     batch: Batch,
-    user_id: UserId,
     /// The kinds that there are.
     kinds: SecondFactors,
+    /// The checks that refuse it.
+    demanded: Vec<CheckId>,
 }
 
-impl Change {
-    fn key(&self) -> String {
-        keys::user_two_factor(self.user_id)
-    }
-
+impl Change<'_> {
     /// Tells the owner by mail.
-    pub(crate) fn tell(&mut self, at: (&Site, Timestamp), owner: &User, notice: Notice) {
-        outbox::write_notices(
-            &mut self.batch,
-            at,
-            owner.id,
-            &[(notice, owner.notice_address().unwrap_or_default())],
-        );
+    pub(crate) fn tell(&mut self, at: (&Site, Timestamp), notice: Notice) {
+        let user = self.owner.user;
+        let to = user.notice_address().unwrap_or_default();
+        outbox::write_notices(&mut self.batch, at, (user.id, to), &[notice]);
     }
 
     /// More checks and writes.
@@ -184,7 +174,7 @@ impl Change {
 
     /// Sets the authenticator app.
     pub(crate) fn set_totp(&mut self, secret: &TotpSecret) {
-        let key = self.key();
+        let key = self.factors.key();
         self.batch.set_field(&key, TOTP, secret.base32());
         self.batch.delete_field(key, TOTP_STEP);
         self.kinds.totp = true;
@@ -192,49 +182,51 @@ impl Change {
 
     /// Removes the authenticator app.
     pub(crate) fn remove_totp(&mut self) {
-        let key = self.key();
+        let key = self.factors.key();
         self.batch.delete_field(&key, TOTP);
         self.batch.delete_field(key, TOTP_STEP);
         self.kinds.totp = false;
     }
 
     /// Adds a passkey.
-    pub(crate) fn add_passkey(&mut self, id: &str, passkey: &Passkey) -> Result<(), Error> {
-        let (key, field) = (self.key(), format!("{PASSKEY}{id}"));
+    pub(crate) fn add_passkey(&mut self, id: &str, passkey: &Passkey) -> Result<()> {
+        let (key, field) = (self.factors.key(), format!("{PASSKEY}{id}"));
         self.batch.field_absent(&key, &field);
         self.batch.set_field(key, field, passkey_json(passkey)?);
         self.kinds.passkeys = true;
         Ok(())
     }
 
-    /// Removes a passkey of `count`.
-    pub(crate) fn remove_passkey(&mut self, id: &str, count: usize) {
-        self.batch.delete_field(self.key(), format!("{PASSKEY}{id}"));
-        self.kinds.passkeys = count > 1;
+    /// Removes a passkey.
+    pub(crate) fn remove_passkey(&mut self, id: &str) {
+        self.batch.delete_field(self.factors.key(), format!("{PASSKEY}{id}"));
+        self.kinds.passkeys = self.factors.passkey_count() > 1;
     }
 
     /// Replaces the recovery codes.
-    pub(crate) fn replace_recovery(&mut self, now: Timestamp, old: Vec<String>, codes: &[String]) {
-        let key = self.key();
-        for field in old {
-            self.batch.delete_field(&key, field);
+    pub(crate) fn replace_recovery(&mut self, now: Timestamp, codes: &[String]) {
+        let key = self.factors.key();
+        for hash in self.factors.names(RECOVERY) {
+            self.batch.delete_field(&key, format!("{RECOVERY}{hash}"));
         }
         let field = |code: &String| format!("{RECOVERY}{}", codes::recovery_hash(&code.replace('-', "")));
         self.batch.set_fields(key, codes.iter().map(|code| (field(code), now.to_string())));
     }
 
-    /// The batch. Without a second factor, nothing of them stays.
-    pub(crate) fn finish(mut self) -> Batch {
-        let user = keys::user(self.user_id);
+    /// Commits the batch. Without a second factor, nothing of them stays.
+    pub(crate) fn commit<T>(mut self, answer: T) -> Decision<T> {
+        let user = keys::user(self.factors.user_id);
         if self.kinds.any() {
             // Not for an account that was deactivated or removed meanwhile.
             self.batch.field_absent(&user, DEACTIVATED);
             self.batch.set_field(user, TWO_FACTOR, self.kinds.to_string());
         } else {
-            self.batch.delete(keys::user_two_factor(self.user_id));
+            self.batch.delete(self.factors.key());
             self.batch.delete_field(user, TWO_FACTOR);
         }
-        self.batch
+        let decided = Decision::commit(self.batch, answer);
+        let ended = || Err(Refusal::SessionEnded.into());
+        self.demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, ended()))
     }
 }
 
@@ -254,7 +246,7 @@ pub(crate) fn malformed_fields(stored: &Hash) -> impl Iterator<Item = &str> {
 }
 
 /// A passkey as it is stored.
-pub(crate) fn passkey_json(passkey: &Passkey) -> Result<String, Error> {
+pub(crate) fn passkey_json(passkey: &Passkey) -> Result<String> {
     serde_json::to_string(passkey).map_err(|error| Error::Internal(error.to_string()))
 }
 
@@ -285,14 +277,4 @@ pub(crate) fn remove_all(batch: &mut Batch, user_id: UserId) {
     batch.delete(keys::user_two_factor(user_id));
     batch.delete(keys::user_new_totp(user_id));
     batch.delete_field(keys::user(user_id), TWO_FACTOR);
-}
-
-/// The password of the user as it was when it was confirmed must still be the one.
-pub(crate) fn check_password(batch: &mut Batch, user_id: UserId, stored: &str) -> tidings_keyspace::CheckId {
-    batch.field_equals(keys::user(user_id), "password", stored)
-}
-
-/// The refusal of a change by somebody whose secret or password has changed meanwhile.
-pub(crate) const fn ended() -> Error {
-    Error::Refused(Refusal::SessionEnded)
 }

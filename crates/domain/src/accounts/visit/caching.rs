@@ -3,7 +3,7 @@
 use super::Visit;
 use crate::cache::{Cache, CacheKind, Flight, Lookup, Shared, View};
 use crate::values::Timestamp;
-use crate::{Error, Site};
+use crate::{Result, Site};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, KnownOr, Tracked};
 
@@ -51,7 +51,7 @@ impl Visit {
         &mut self,
         cache: &'a Cache<K>,
         key: &K::Key,
-    ) -> Result<CacheResult<'a, K>, Error> {
+    ) -> Result<CacheResult<'a, K>> {
         self.learn_writes_for(cache, key).await?;
         Ok(match cache.look_up(self.view(), key) {
             Lookup::Hit(value) => CacheResult::Hit(value),
@@ -63,7 +63,7 @@ impl Visit {
         })
     }
 
-    async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
+    async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<()> {
         // A value in doubt may turn out to be valid.
         let is_worth_it = || cache.may_have(self.view(), key) || self.site.store.has_doubts();
         if !self.current && is_worth_it() {
@@ -88,12 +88,12 @@ pub struct SharedVisit<'a>(&'a mut Visit);
 
 impl SharedVisit<'_> {
     /// As [`Visit::fetch`]: the session's next read is added to the round.
-    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value> {
         self.0.fetch(what).await
     }
 
     /// As [`Visit::fetch_if_needed`].
-    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value> {
         self.0.fetch_if_needed(what).await
     }
 

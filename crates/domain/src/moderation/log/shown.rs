@@ -4,16 +4,16 @@ use super::{Line, read_line};
 use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::StoredComment;
+use crate::contributions::Contribution;
 use crate::moderation::changes;
 use crate::moderation::group_roles::SIGN_IN_SERVICE;
 use crate::moderation::keep::DELETED;
 use crate::news::item::News;
-use crate::timelines::tweets::Tweet;
 use crate::values::{
-    Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, NewsId, Thing, Timestamp, UserId,
+    Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, NewsId, PostState, Thing, Timestamp,
+    UserId,
 };
-use crate::{Error, Refusal, fields, keys};
+use crate::{Refusal, Result, fields, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Boxed, Fetch, Order, read};
 
@@ -122,7 +122,7 @@ struct Sees {
 }
 
 impl Sees {
-    async fn of(visit: &mut Visit) -> Result<Self, Error> {
+    async fn of(visit: &mut Visit) -> Result<Self> {
         let role = visit.viewer().await?.map_or(Role::Member, User::role);
         Ok(Self { unnamed_moderators: role == Role::Administrator, what_is_hidden: role >= Role::Moderator })
     }
@@ -143,10 +143,10 @@ fn shown_thing(line: &Line, sees: Sees) -> Thing {
 /// # Errors
 /// [`Refusal::NoSuchUser`] for an unknown person, [`Refusal::ModeratorsOnly`] for others who ask about a person,
 /// [`Refusal::NoSuchModeration`] for an unknown batch, or the store's.
-pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Error> {
+pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage> {
     let sees = Sees::of(visit).await?;
     if let Some(batch) = window.part_of {
-        return parts_page(visit, window, (batch, sees)).await;
+        return parts_page(visit, window, batch).await;
     }
     let moderator = match &window.moderator {
         Some(name) => Some(id_of(visit, name).await?),
@@ -177,11 +177,7 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
             if is_wanted(&line) {
                 found.push(line);
             }
-            if is_more || index + 1 < chunk {
-                next = before;
-            } else {
-                next = None;
-            }
+            next = before.filter(|_| is_more || index + 1 < chunk);
             if found.len() == window.count {
                 break;
             }
@@ -190,17 +186,12 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
             break;
         }
     }
-    Ok(LogPage { entries: show(visit, found, sees).await?, next })
+    Ok(LogPage { entries: show(visit, found).await?, next })
 }
 
 /// The parts of a batch, the newest first. Rounds: 5.
-async fn parts_page(
-    visit: &mut Visit,
-    window: &LogWindow,
-    (batch, sees): (ModerationId, Sees),
-) -> Result<LogPage, Error> {
-    let hash = visit.fetch(read::hash(keys::moderation(batch))).await?;
-    let batch = Line::from_hash(batch, &hash).ok_or(Refusal::NoSuchModeration)?;
+async fn parts_page(visit: &mut Visit, window: &LogWindow, batch: ModerationId) -> Result<LogPage> {
+    let batch = visit.fetch(Line::by_id(batch)).await?.ok_or(Refusal::NoSuchModeration)?;
     let mut ids = batch.parts;
     ids.retain(|id| window.before.is_none_or(|before| *id < before));
     ids.sort_unstable_by(|left, right| right.cmp(left));
@@ -208,7 +199,7 @@ async fn parts_page(
     ids.truncate(window.count);
     let next = ids.last().copied().filter(|_| is_more);
     let lines = lines_of(visit, &ids).await?;
-    Ok(LogPage { entries: show(visit, lines, sees).await?, next })
+    Ok(LogPage { entries: show(visit, lines).await?, next })
 }
 
 /// The newest lines since a time, at most so many. Rounds: 2 for each 200 of them.
@@ -216,7 +207,7 @@ pub(in crate::moderation) async fn since(
     visit: &mut Visit,
     time: Timestamp,
     most: usize,
-) -> Result<Vec<Line>, Error> {
+) -> Result<Vec<Line>> {
     let (mut found, mut before) = (Vec::new(), None);
     while found.len() < most {
         let (lines, is_more) = read_chunk(visit, before).await?;
@@ -235,14 +226,13 @@ pub(in crate::moderation) async fn since(
 pub(in crate::moderation) async fn moderators_of(
     visit: &mut Visit,
     lines: Vec<Line>,
-) -> Result<Vec<(ShownModerator, Action)>, Error> {
-    let sees = Sees::of(visit).await?;
-    let entries = show(visit, lines, sees).await?;
+) -> Result<Vec<(ShownModerator, Action)>> {
+    let entries = show(visit, lines).await?;
     Ok(entries.into_iter().map(|entry| (entry.moderator, entry.action)).collect())
 }
 
 /// Some lines before one, and whether there are more. Rounds: 2.
-async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool), Error> {
+async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool)> {
     let highest = before.map_or(f64::INFINITY, |before| before.0 as f64 - 1.0);
     let scores = (f64::NEG_INFINITY, highest);
     let ids = visit
@@ -255,11 +245,10 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 }
 
 /// Lines by their numbers. Rounds: 1, none for no lines.
-async fn lines_of(visit: &mut Visit, ids: &[ModerationId]) -> Result<Vec<Line>, Error> {
-    let hashes = ids.iter().map(|id| read::hash(keys::moderation(*id)).or_absent()).collect::<Vec<_>>();
-    let hashes = visit.fetch_if_needed(hashes).await?;
-    let lines = ids.iter().zip(hashes).filter_map(|(id, hash)| {
-        let line = Line::from_hash(*id, &hash);
+async fn lines_of(visit: &mut Visit, ids: &[ModerationId]) -> Result<Vec<Line>> {
+    let lines = ids.iter().map(|id| Line::by_id(*id).or_absent()).collect::<Vec<_>>();
+    let lines = visit.fetch_if_needed(lines).await?;
+    let lines = ids.iter().zip(lines).filter_map(|(id, line)| {
         if line.is_none() {
             fields::report(&keys::moderation(*id), None);
         }
@@ -278,52 +267,26 @@ struct LineSubject {
 }
 
 impl LineSubject {
-    fn gone() -> Self {
-        Self { is_missing: true, ..Self::default() }
-    }
-
     /// The subject of a line.
     fn of(thing: &Thing, sees: Sees) -> Boxed<'static, Self> {
-        let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
-        let of_story = move |news: News| {
-            let is_shown = shown(news.state().is_public());
-            let is_missing = news.deleted;
+        if !thing.is_post() {
+            return read::known(Self::default()).boxed();
+        }
+        let shown = move |state: PostState<'_>| sees.what_is_hidden || state.is_public();
+        let subject = move |post: Result<Contribution, Refusal>| {
+            let Ok(post) = post else { return Self { is_missing: true, ..Self::default() } };
+            let story: Option<&News> = match &post {
+                Contribution::Story(story) => Some(story),
+                Contribution::Comment(stored) => Some(&stored.news),
+                Contribution::Tweet(_) | Contribution::Profile(_) => None,
+            };
             Self {
-                title: is_shown.then_some(news.title),
-                author: is_shown.then_some(news.user_id),
-                is_missing,
+                title: story.filter(|story| shown(story.state())).map(|story| story.title.clone()),
+                author: shown(post.state()).then_some(post.author()),
+                is_missing: post.state().deleted,
             }
         };
-        match thing {
-            Thing::Story(id) => {
-                let fields = read::hash_fields(keys::news(*id), News::FIELDS).or_absent();
-                fields.map(move |fields| News::from_fields(fields).map_or_else(Self::gone, of_story)).boxed()
-            }
-            Thing::Comment(address) => {
-                let stored = StoredComment::at(*address).or_absent().map(move |stored| {
-                    let Ok(StoredComment { comment, news, .. }) = stored else { return Self::gone() };
-                    let is_shown = shown(comment.state().is_public());
-                    let (author, is_missing) = (is_shown.then_some(comment.user_id), comment.deleted);
-                    Self { author, is_missing, ..of_story(news) }
-                });
-                stored.boxed()
-            }
-            Thing::Tweet(id) => {
-                let tweet = Tweet::by_id(*id).or_absent().map(move |tweet| {
-                    let is_missing = tweet.is_none();
-                    let tweet = tweet.filter(|tweet| shown(tweet.state().is_public()));
-                    Self { title: None, author: tweet.map(|tweet| tweet.user_id), is_missing }
-                });
-                tweet.boxed()
-            }
-            Thing::User(_)
-            | Thing::Application(_)
-            | Thing::Appeal(_)
-            | Thing::Message(_)
-            | Thing::Rule(_)
-            | Thing::Origin(_)
-            | Thing::Site(_) => read::known(Self::default()).boxed(),
-        }
+        Contribution::of_post(thing).or_absent().map(subject).boxed()
     }
 }
 
@@ -333,7 +296,8 @@ fn merged_into(line: &Line) -> Option<NewsId> {
 }
 
 /// The lines as the viewer may see them: with names and titles. Rounds: 2; 3 for moderators, 4 with batches.
-async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
+async fn show(visit: &mut Visit, lines: Vec<Line>) -> Result<Vec<LogEntry>> {
+    let sees = Sees::of(visit).await?;
     let subjects = lines.iter().map(|line| LineSubject::of(&line.thing, sees)).collect::<Vec<_>>();
     let targets: Vec<_> = lines.iter().filter_map(merged_into).collect();
     let titles = targets.iter().map(|id| LineSubject::of(&Thing::Story(*id), sees)).collect::<Vec<_>>();
@@ -397,10 +361,9 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
 ///
 /// # Errors
 /// [`Refusal::NoSuchModeration`], or the store's.
-pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Error> {
+pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry> {
     let line = read_line(&visit.site_too(), id).await?;
-    let sees = Sees::of(visit).await?;
-    show(visit, vec![line], sees).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
+    show(visit, vec![line]).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
 }
 
 /// The line that the viewer wrote with an action that has just been done, by its number; `None` for the number of
@@ -408,15 +371,14 @@ pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Erro
 ///
 /// # Errors
 /// The store's.
-pub async fn just_written(visit: &mut Visit, id: ModerationId) -> Result<Option<LogEntry>, Error> {
+pub async fn just_written(visit: &mut Visit, id: ModerationId) -> Result<Option<LogEntry>> {
     let Some(viewer) = visit.recognise().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
         return Ok(None);
     };
     let (viewer, now) = (viewer.id, visit.now());
-    let hash = visit.fetch(read::hash(keys::moderation(id))).await?;
+    let line = visit.fetch(Line::by_id(id)).await?;
     let is_recent = |line: &Line| line.time <= now && now.seconds_since(line.time) < NOTICE_SECONDS;
-    let line = Line::from_hash(id, &hash).filter(|line| line.moderator == viewer && is_recent(line));
+    let line = line.filter(|line| line.moderator == viewer && is_recent(line));
     let Some(line) = line else { return Ok(None) };
-    let sees = Sees::of(visit).await?;
-    Ok(show(visit, vec![line], sees).await?.pop())
+    Ok(show(visit, vec![line]).await?.pop())
 }

@@ -2,14 +2,14 @@
 
 use crate::accounts::inbox::OnPage;
 use crate::accounts::message_threads::{MessageThread, texts};
-use crate::accounts::people::People;
+use crate::accounts::people::{People, holder};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::moderation::log::Line;
 use crate::values::{
     Action, MESSAGES_SHOWN, MessageThreadId, ModerationId, StoredMessage, Thing, Timestamp, UserId, size,
 };
-use crate::{Error, Refusal, Site, fields, keys};
+use crate::{Refusal, Result, Site, fields, keys};
 use std::ops::RangeInclusive;
 use tidings_keyspace::{Fetch, Order, Store, read};
 
@@ -92,7 +92,7 @@ pub async fn thread(
     visit: &mut Visit,
     viewer: &User,
     (id, before): (MessageThreadId, Option<u64>),
-) -> Result<ShownThread, Error> {
+) -> Result<ShownThread> {
     let found = visit.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
     if found.user_id != viewer.id {
         if viewer.given_role() < Role::Moderator {
@@ -122,7 +122,7 @@ pub struct ThreadWindow {
 ///
 /// # Errors
 /// [`Refusal::RoleNeedsTwoFactor`], or the store's.
-pub async fn list(visit: &mut Visit, viewer: &User, window: &ThreadWindow) -> Result<ThreadList, Error> {
+pub async fn list(visit: &mut Visit, viewer: &User, window: &ThreadWindow) -> Result<ThreadList> {
     let key = if viewer.given_role() < Role::Moderator {
         keys::user_message_threads(viewer.id)
     } else {
@@ -137,7 +137,7 @@ pub async fn list(visit: &mut Visit, viewer: &User, window: &ThreadWindow) -> Re
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
-pub async fn of_member(visit: &mut Visit, viewer: &User, member: UserId) -> Result<Vec<ShownThread>, Error> {
+pub async fn of_member(visit: &mut Visit, viewer: &User, member: UserId) -> Result<Vec<ShownThread>> {
     viewer.require_moderator()?;
     let site = visit.site_too();
     let window = ThreadWindow { start: 0, threads: THREADS_OF_MEMBER, messages: 1 };
@@ -147,10 +147,8 @@ pub async fn of_member(visit: &mut Visit, viewer: &User, member: UserId) -> Resu
 
 /// The newest thread of somebody who has typed the password, but is banned. Nothing with a second factor, which
 /// was not asked for. Rounds: 6.
-pub async fn newest_of(site: &Site, username: &str) -> Result<Option<ShownThread>, Error> {
-    let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
-    let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(username));
-    let Some(id) = id else { return Ok(None) };
+pub async fn newest_of(site: &Site, username: &str) -> Result<Option<ShownThread>> {
+    let Some(id) = site.store.fetch(holder(username)).await? else { return Ok(None) };
     let user = site.store.fetch(User::by_id(id)).await?;
     if user.is_none_or(|user| user.second_factors.any()) {
         return Ok(None);
@@ -161,7 +159,7 @@ pub async fn newest_of(site: &Site, username: &str) -> Result<Option<ShownThread
 }
 
 /// Some threads of a list. Rounds: 4.
-async fn newest(site: &Site, role: Role, (key, window): (&str, &ThreadWindow)) -> Result<ThreadList, Error> {
+async fn newest(site: &Site, role: Role, (key, window): (&str, &ThreadWindow)) -> Result<ThreadList> {
     let ThreadWindow { start, threads: count, messages } = *window;
     let most = count as u64 + 1;
     let ids = site.store.fetch(read::sorted_range(key, Order::Descending, start, most)).await?;
@@ -189,24 +187,14 @@ async fn show(
     role: Role,
     threads: Vec<(MessageThread, Option<u64>)>,
     most: u64,
-) -> Result<Vec<ShownThread>, Error> {
+) -> Result<Vec<ShownThread>> {
     let read = |(thread, before): (MessageThread, Option<u64>)| {
         let numbers = shown_numbers(&thread, before, most);
         let first = *numbers.start();
-        let line = thread.about.map(|line| read::hash(keys::moderation(line)).or_absent());
-        let reads = (texts(thread.id, numbers), line);
-        reads.map(move |(messages, line)| (thread, first, messages, line))
+        let reads = (texts(thread.id, numbers), thread.about.map(|line| Line::by_id(line).or_absent()));
+        reads.map(move |(messages, line)| (thread, first, messages, line.flatten()))
     };
-    let found: Vec<_> = store
-        .fetch(threads.into_iter().map(read).collect::<Vec<_>>().large())
-        .await?
-        .into_iter()
-        .map(|(thread, first, messages, line)| {
-            let line: Option<Line> = thread.about.zip(line).and_then(|(id, line)| Line::from_hash(id, &line));
-            let messages: Vec<(u64, StoredMessage)> = messages;
-            (thread, first, messages, line)
-        })
-        .collect();
+    let found = store.fetch(threads.into_iter().map(read).collect::<Vec<_>>().large()).await?;
     let writers = found.iter().flat_map(|(thread, _, messages, _)| {
         messages.iter().map(|(_, message)| message.from).chain([thread.user_id])
     });

@@ -1,7 +1,7 @@
 //! Looks again at what seems to differ: what is reported has been seen several times, without a change in between.
 
 use super::{READS_AT_ONCE, Suspect, Walk};
-use crate::Error;
+use crate::Result;
 use crate::store_check::readable;
 use crate::store_rules::claims::Claim;
 use crate::store_rules::{Found, Rule, Subject, SubjectItem};
@@ -37,7 +37,7 @@ impl Walk<'_> {
         &mut self,
         suspects: Vec<Suspect>,
         agreeing: usize,
-    ) -> Result<Vec<(Subject, &'static Rule, Vec<Found>)>, Error> {
+    ) -> Result<Vec<(Subject, &'static Rule, Vec<Found>)>> {
         let look = |(place, (subject, rule))| Look { place, subject, rule, agreed: 0, last: Vec::new() };
         let mut open: Vec<Look> = suspects.into_iter().enumerate().map(look).collect();
         let mut done = Vec::new();
@@ -78,7 +78,7 @@ impl Walk<'_> {
 
     /// The items as they are now, and the differences of the items as they were. The reads of a claim are
     /// in the same round as the read of its subject.
-    async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<SubjectItem>, Vec<Found>)>, Error> {
+    async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<SubjectItem>, Vec<Found>)>> {
         let mut seen = Vec::with_capacity(looks.len());
         let mut looks = looks.iter().peekable();
         while looks.peek().is_some() {
@@ -114,7 +114,7 @@ impl Walk<'_> {
     pub(super) async fn check_in_rounds(
         &self,
         suspects: &[(&Subject, &'static Rule)],
-    ) -> Result<Vec<Option<Found>>, Error> {
+    ) -> Result<Vec<Option<Found>>> {
         let mut checks: Vec<BoxFuture<'_, _>> = Vec::with_capacity(suspects.len());
         for (subject, rule) in suspects {
             checks.push(match rule.check.rounds() {

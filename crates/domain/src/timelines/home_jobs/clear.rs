@@ -6,7 +6,7 @@ use crate::timelines::homes::remove_from_home;
 use crate::timelines::versions::FOLLOWINGS_VERSION;
 use crate::values::text_forms::record_text;
 use crate::values::{NotAnId, TweetId, UserId, WITHHELD, Withheld};
-use crate::{Decision, Error, keys};
+use crate::{Decision, Result, keys};
 use tidings_keyspace::{Order, read};
 
 /// The jobs `clear:<reader>:<author>`.
@@ -26,10 +26,8 @@ struct Unfollowed {
 record_text!(Unfollowed or NotAnId: {reader} ":" {author});
 
 /// The only step: a home timeline is small.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(Unfollowed { reader, author }) = current.subject() else {
-        return Ok(current.skip());
-    };
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(Unfollowed { reader, author }) = current.subject() else { return Ok(current.skip()) };
     let store = &current.site.store;
     // Read first, so that later changes of the followings are noticed.
     let version = read::field(keys::user(reader), FOLLOWINGS_VERSION);

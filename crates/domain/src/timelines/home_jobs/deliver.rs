@@ -7,7 +7,7 @@ use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::live::{self, ArrivedTweet};
 use crate::timelines::versions::FOLLOWERS_LOST;
 use crate::values::{Timestamp, TweetId, UserId};
-use crate::{Decision, Error, fields, keys};
+use crate::{Decision, Result, fields, keys};
 use tidings_keyspace::read;
 
 /// The jobs `deliver:<tweet id>`.
@@ -19,14 +19,10 @@ pub(crate) fn job(tweet: TweetId) -> Job {
 }
 
 /// One step: some followers.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(tweet) = current.subject::<TweetId>() else {
-        return Ok(current.skip());
-    };
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(tweet) = current.subject::<TweetId>() else { return Ok(current.skip()) };
     let site = current.site;
-    let Some(author) = current.author() else {
-        return Ok(current.finish(current.batch()));
-    };
+    let Some(author) = current.author() else { return Ok(current.finish(current.batch())) };
     // Read before the followers, so that a follower who leaves later is noticed.
     let author_fields = read::fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
     let created_at = read::field(keys::tweet(tweet), "created_at");
@@ -70,7 +66,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
 }
 
 /// The readers, each with where the home timeline is and whether they are active; active if it is not known. Rounds: 1.
-async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, Home, bool)>, Error> {
+async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, Home, bool)>> {
     let rules = &current.site.rules.timelines;
     let now = current.now.timestamp();
     let [name, at] = Home::FIELDS;

@@ -12,7 +12,7 @@ use crate::timelines::homes::{self, HOME_AT, add_to_home};
 use crate::timelines::versions::{FOLLOWINGS_VERSION, note_followings_change};
 use crate::values::secrets::random_token;
 use crate::values::{Moment, UserId, WITHHELD};
-use crate::{Applied, Decision, Error, Site, keys};
+use crate::{Applied, Decision, Error, Result, Site, keys};
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, read};
 
@@ -50,10 +50,8 @@ pub(crate) async fn make_soon(site: &Site, reader: UserId, now: Moment) {
 }
 
 /// The only step: a home timeline is small.
-async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(reader) = current.subject::<UserId>() else {
-        return Ok(current.skip());
-    };
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
+    let Some(reader) = current.subject::<UserId>() else { return Ok(current.skip()) };
     let (site, apart) = (current.site, Apart::of(current.site));
     let mark = random_token()?;
     if let Some(apart) = &apart {
@@ -95,7 +93,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
 
 /// Empties the home timeline of a reader, and notes where it is. An earlier attempt to make it ends there. Returns
 /// whether the reader has an account. Rounds: 1.
-async fn begin(site: &Site, at: Option<String>, reader: UserId) -> Result<bool, Error> {
+async fn begin(site: &Site, at: Option<String>, reader: UserId) -> Result<bool> {
     let user = keys::user(reader);
     let mut batch = Batch::new();
     batch.key_present(&user);

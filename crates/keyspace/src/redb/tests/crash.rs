@@ -9,8 +9,6 @@ use proptest::prelude::*;
 
 const CASES: u32 = 300;
 
-const START_MS: u64 = 1_600_000_000_000;
-
 #[derive(Debug, Clone)]
 enum Step {
     /// Batches that are committed together.
@@ -75,11 +73,10 @@ struct Story {
 
 impl Story {
     fn new() -> Self {
-        let clock = Arc::new(AtomicU64::new(START_MS));
         let disk = Disk::default();
+        let (clock, model_clock) = (clock(), clock());
         let rig = Rig::open(disk.opener(), &clock).unwrap();
         let acknowledged = vec![(disk.events(), 0)];
-        let model_clock = Arc::new(AtomicU64::new(START_MS));
         let model = Rig::in_memory(&model_clock);
         let states = vec![State::default()];
         Self { clock, disk, rig: Some(rig), history: Vec::new(), states, acknowledged, model, model_clock }

@@ -12,10 +12,6 @@ use tidings_disk::simulated::{Dice, Faults, SimulatedDisk};
 /// So many that the page of an early key is not in the cache once all have been read.
 const KEYS: usize = 2000;
 
-pub(super) fn clock() -> Arc<AtomicU64> {
-    Arc::new(AtomicU64::new(1_600_000_000_000))
-}
-
 pub(super) fn key(number: usize) -> String {
     format!("key{number:04}")
 }
@@ -29,8 +25,7 @@ pub(super) fn closed() -> (SimulatedDisk, Range<u64>) {
         batch.set(key(number), format!("value {number} {}", "v".repeat(500)));
     }
     rig.commit([batch]).remove(0).unwrap();
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     let content = disk.content();
     let bytes = content.bytes(OsStr::new(STORE)).unwrap();
     let needle = format!("value 200 {}", "v".repeat(500));
@@ -53,6 +48,11 @@ pub(super) fn change_a_letter(disk: &SimulatedDisk, page: &Range<u64>) {
     disk.open(OsStr::new(STORE)).unwrap().write_at(place, b"w").unwrap();
 }
 
+/// Whether a read fails because of the key that is damaged.
+fn is_damaged<T>(outcome: &Result<T, KeyspaceError>) -> bool {
+    matches!(outcome, Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200))
+}
+
 /// Whether a batch is refused because of the key that is damaged.
 fn names_damage(outcome: &Result<Vec<i64>, CommitError>) -> bool {
     matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Damaged(damaged))) if *damaged == key(200))
@@ -60,18 +60,10 @@ fn names_damage(outcome: &Result<Vec<i64>, CommitError>) -> bool {
 
 /// Reads a key that is damaged together with one that is not, and writes both.
 fn assert_only_the_page_is_lost(rig: &mut Rig, what: &str) {
-    let mut query = Query::new();
-    query.ask(read::string(key(5)));
-    query.ask(read::string(key(200)));
-    query.ask(read::string(key(1990)));
     for _ in 0..3 {
-        let answers = rig.redb.query(&query).unwrap();
+        let answers = rig.redb.read_all(&[5, 200, 1990].map(|number| Read::String(key(number)))).unwrap();
         assert!(answers[0].is_ok() && answers[2].is_ok(), "{what}: {answers:?}");
-        assert!(
-            matches!(&answers[1], Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)),
-            "{what}: {:?}",
-            answers[1]
-        );
+        assert!(is_damaged(&answers[1]), "{what}: {:?}", answers[1]);
     }
     let group = [setting(&key(5), "new"), setting(&key(200), "new"), setting("other", "new")];
     let outcomes = rig.commit(group);
@@ -104,7 +96,7 @@ fn a_page_that_makes_no_sense_costs_only_its_keys() {
 /// Reads the keys around one whose value has changed, which alone is refused.
 fn assert_only_the_value_is_lost(rig: &mut Rig) {
     let damaged = string(&rig.redb, &key(200));
-    assert!(matches!(&damaged, Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)), "{damaged:?}");
+    assert!(is_damaged(&damaged), "{damaged:?}");
     for near in [198, 199, 201, 202] {
         assert!(string(&rig.redb, &key(near)).unwrap().is_some(), "{near}");
     }
@@ -122,8 +114,7 @@ fn a_changed_byte_of_a_text_is_refused_also_after_its_page_was_written_again() {
     rig.commit([setting(&key(199), "new"), setting(&key(201), "new")]).remove(0).unwrap();
     rig.writer.tidy();
     assert_only_the_value_is_lost(&mut rig);
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
     assert_only_the_value_is_lost(&mut rig);
     assert_eq!(string(&rig.redb, &key(201)).unwrap().as_deref(), Some("new"));
@@ -180,8 +171,7 @@ fn the_values_of_an_earlier_version_get_check_values_without_a_change() {
     batch.sorted_store("selected", selection);
     rig.commit([batch]).remove(0).unwrap();
     let state = rig.state();
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     assert_eq!(unsealed(&disk), (1, true), "only the packed sorted set has none");
     take_the_seals(&disk);
     let (all, is_done) = unsealed(&disk);
@@ -204,8 +194,7 @@ fn the_values_of_an_earlier_version_get_check_values_without_a_change() {
     let flushes = disk.flushes();
     rig.writer.tidy();
     assert_eq!(disk.flushes(), flushes, "it goes on and on");
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     assert_eq!(unsealed(&disk), (1, true));
 }
 
@@ -217,29 +206,21 @@ fn a_changed_field_of_a_large_hash_is_refused_also_after_another_was_written() {
     batch.set_field("wide", "text", format!("marked {}", "t".repeat(2500)));
     batch.set_field("wide", "title", "Title");
     rig.commit([batch]).remove(0).unwrap();
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     let file = disk.content().bytes(OsStr::new(STORE)).unwrap().to_vec();
     let places = file.windows(7).enumerate().filter(|(_, window)| *window == b"marked ");
     for (place, _) in places {
         disk.open(OsStr::new(STORE)).unwrap().write_at(u64::try_from(place).unwrap() + 9, b"u").unwrap();
     }
-    let wide = |rig: &Rig| {
-        let mut query = Query::new();
-        query.ask(read::hash("wide"));
-        rig.redb.query(&query).unwrap().remove(0)
-    };
+    let wide = |rig: &Rig| rig.redb.read_all(&[Read::Hash("wide".to_owned())]).unwrap().remove(0);
     for title in ["New", "Newer"] {
         let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
         assert!(matches!(wide(&rig), Err(KeyspaceError::Damaged(_))), "{:?}", wide(&rig));
-        let mut batch = Batch::new();
-        batch.set_field("wide", "title", title);
-        rig.commit([batch]).remove(0).unwrap();
+        rig.commit([Batch::of(|batch| batch.set_field("wide", "title", title))]).remove(0).unwrap();
         rig.writer.tidy();
         assert!(matches!(wide(&rig), Err(KeyspaceError::Damaged(_))), "{:?}", wide(&rig));
-        let mut batch = Batch::new();
-        batch.field_equals("wide", "text", "anything");
-        let outcome = rig.commit([batch]).remove(0);
+        let outcome =
+            rig.commit([Batch::of(|batch| batch.field_equals("wide", "text", "anything"))]).remove(0);
         assert!(matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Damaged(_)))), "{outcome:?}");
         rig.writer.close();
     }
@@ -292,15 +273,8 @@ fn a_row_that_makes_no_sense_costs_only_its_key() {
     {
         damage_rows(&disk, &[(&key(200), row)]);
         let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
-        let mut query = Query::new();
-        query.ask(read::string(key(200)));
-        query.ask(read::string(key(201)));
-        let answers = rig.redb.query(&query).unwrap();
-        assert!(
-            matches!(&answers[0], Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)),
-            "{answers:?}"
-        );
-        assert!(answers[1].is_ok(), "{answers:?}");
+        let answers = rig.redb.read_all(&[200, 201].map(|number| Read::String(key(number)))).unwrap();
+        assert!(is_damaged(&answers[0]) && answers[1].is_ok(), "{answers:?}");
         let outcomes = rig.commit([increment("counter"), increment(&key(200)), increment("counter")]);
         assert!(outcomes[0].is_ok() && names_damage(&outcomes[1]) && outcomes[2].is_ok(), "{outcomes:?}");
         drop(rig);
@@ -316,8 +290,7 @@ fn a_damaged_row_does_not_keep_other_expired_keys() {
         batch.set_expiring(key, "text", Duration::from_millis(5));
     }
     rig.commit([batch]).remove(0).unwrap();
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     damage_rows(&disk, &[("a", b"?")]);
     clock.fetch_add(10, Ordering::SeqCst);
     let mut rig = Rig::open(opener(&disk), &clock).unwrap();

@@ -1,7 +1,7 @@
 //! The check of the store file's checksums: damage that no reader notices is found, and what
 //! happens to the file during a check is not mistaken for damage.
 
-use super::damage::{change_a_letter, clock, closed, key};
+use super::damage::{change_a_letter, closed, key};
 use super::power::{STORE, opener};
 use super::rig::Rig;
 use super::*;
@@ -102,8 +102,7 @@ fn a_check_ends_without_a_finding_if_the_store_is_closed_meanwhile() {
     let (disk, _) = closed();
     let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
     let pinned = rig.writer.pin_file().unwrap();
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     assert_eq!(state_of(pinned), FileState::Unchecked("the store was closed meanwhile".to_owned()));
 }
 

@@ -13,10 +13,6 @@ use crate::{ReadSet, strategies};
 use proptest::prelude::*;
 use std::borrow::Cow;
 
-fn clock() -> Arc<AtomicU64> {
-    Arc::new(AtomicU64::new(1_600_000_000_000))
-}
-
 /// The value of the string `counter` in the store on a disk.
 fn counter(disk: &Disk) -> Option<String> {
     string(&Rig::open(disk.opener(), &clock()).unwrap().redb, "counter").unwrap()
@@ -213,9 +209,7 @@ fn what_waits_for_a_flush_is_bounded() {
 fn a_key_that_was_swept_away_does_not_come_back_when_the_clock_is_set_back() {
     let (disk, clock) = (Disk::default(), clock());
     let mut rig = Rig::open(disk.opener(), &clock).unwrap();
-    let mut batch = Batch::new();
-    batch.set_expiring("counter", "100", Duration::from_millis(10));
-    rig.commit([batch]);
+    rig.commit([Batch::of(|batch| batch.set_expiring("counter", "100", Duration::from_millis(10)))]);
     clock.fetch_add(10, Ordering::SeqCst);
     rig.writer.sweep().unwrap();
     clock.fetch_sub(10, Ordering::SeqCst);

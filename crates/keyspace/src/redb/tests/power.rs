@@ -20,11 +20,9 @@ const JOURNAL_LENGTH: usize = 4096 + 24 * 1024;
 
 const CLIENTS: usize = 4;
 
-const START_MS: u64 = 1_600_000_000_000;
-
 /// A file of a simulated disk, for redb.
 #[derive(Debug)]
-struct Backend(Box<dyn DiskFile>);
+pub(super) struct Backend(pub(super) Box<dyn DiskFile>);
 
 impl StorageBackend for Backend {
     fn len(&self) -> std::io::Result<u64> {
@@ -188,8 +186,7 @@ fn check(cut: &Cut, dice: &mut Dice) -> Result<(), String> {
     more[client] += 1;
     let outcome = rig.commit([batch_of(client, more[client])]).remove(0);
     outcome.map_err(|error| format!("the next write fails: {error}"))?;
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     let opened = |content: SimulatedDisk, expected: Numbers, what: &str| {
         let found = found(&Rig::open(opener(&content), &clock_at(cut.now))?)?;
         if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} and not {expected:?}")) }
@@ -216,7 +213,7 @@ impl Load {
     fn new(seed: u64) -> Self {
         Self {
             disk: SimulatedDisk::default(),
-            clock: clock_at(START_MS),
+            clock: clock(),
             dice: Dice::new(seed),
             acknowledged: Arc::default(),
             submitted: Arc::default(),
@@ -309,8 +306,7 @@ fn cut_under_load(seed: u64, cuts: usize, faults: &Faults) -> Vec<String> {
         // A full disk has replaced them.
         load.disk.set_faults(faults.clone());
         if load.dice.below(60) == 0 {
-            rig.writer.close();
-            drop(rig.redb);
+            rig.close();
             rig = load.open();
         }
     }
@@ -376,9 +372,7 @@ async fn power_cuts_while_clients_and_readers_are_at_work() {
                 redb.commit(batch_of(client, number)).await.unwrap();
                 acknowledged.lock()[client] = number;
                 // Readers may write pages too, to make room in the cache.
-                let mut query = Query::new();
-                query.ask(read::hash(format!("{client}:hash")));
-                redb.query(&query).unwrap();
+                redb.read_all(&[Read::Hash(format!("{client}:hash"))]).unwrap();
             }
         });
     }

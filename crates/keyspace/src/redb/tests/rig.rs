@@ -64,6 +64,11 @@ impl Rig {
         Self::open(database::opener(":memory:", 1 << 20, Some(None)), clock).unwrap()
     }
 
+    /// Closes the store, of which nothing is left open.
+    pub(super) fn close(self) {
+        self.writer.close();
+    }
+
     /// Commits batches as one group.
     pub(super) fn commit(
         &mut self,

@@ -1,19 +1,15 @@
 //! Disks that take no writes: reads go on, nothing that is acknowledged depends on what was not
 //! flushed, and the store comes back by itself if that is safe.
 
-use super::power::{JOURNAL, STORE, opener};
+use super::power::{Backend, JOURNAL, STORE, opener};
 use super::rig::Rig;
 use super::*;
 use crate::redb::store_file::StoreFile;
 use proptest::prelude::*;
 use redb::StorageBackend;
 use std::ffi::OsStr;
-use std::sync::atomic::AtomicBool;
+use tidings_disk::Folder;
 use tidings_disk::simulated::{Dice, Faults, SimulatedDisk};
-
-fn clock() -> Arc<AtomicU64> {
-    Arc::new(AtomicU64::new(1_600_000_000_000))
-}
 
 fn full() -> Faults {
     Faults { full: true, ..Faults::default() }
@@ -89,8 +85,7 @@ fn a_store_that_was_closed_opens_without_room_for_its_journal() {
     let disk = SimulatedDisk::default();
     let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
     rig.commit([increment("counter")]);
-    rig.writer.close();
-    drop(rig.redb);
+    rig.close();
     disk.set_faults(full());
     let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
     assert_eq!(rig.redb.health(), read_only("the disk is full"));
@@ -133,51 +128,9 @@ async fn a_store_that_is_missing_is_created_on_request_alone() {
     Store::open(&url, &existing).await.unwrap();
 }
 
-/// A disk in memory that is full now and then. A write behind the end lengthens the file.
-#[derive(Debug, Clone, Default)]
-struct Capricious {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    full: Arc<AtomicBool>,
-}
-
-impl Capricious {
-    fn change(&self, change: impl FnOnce(&mut Vec<u8>)) -> std::io::Result<()> {
-        if self.full.load(Ordering::SeqCst) {
-            return Err(std::io::ErrorKind::StorageFull.into());
-        }
-        change(&mut self.bytes.lock());
-        Ok(())
-    }
-}
-
-impl StorageBackend for Capricious {
-    fn len(&self) -> std::io::Result<u64> {
-        Ok(u64::try_from(self.bytes.lock().len()).unwrap())
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
-        let start = usize::try_from(offset).unwrap();
-        let bytes = self.bytes.lock();
-        out.copy_from_slice(bytes.get(start..start + out.len()).ok_or(std::io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn set_len(&self, length: u64) -> std::io::Result<()> {
-        self.change(|bytes| bytes.resize(usize::try_from(length).unwrap(), 0))
-    }
-
-    fn sync_data(&self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
-        self.change(|bytes| {
-            let start = usize::try_from(offset).unwrap();
-            let length = bytes.len().max(start + data.len());
-            bytes.resize(length, 0);
-            bytes[start..start + data.len()].copy_from_slice(data);
-        })
-    }
+/// An empty file of a simulated disk. Its writes behind the end lengthen it.
+fn file_on(disk: &SimulatedDisk) -> Backend {
+    Backend(disk.create(OsStr::new(STORE)).unwrap())
 }
 
 #[derive(Debug, Clone)]
@@ -202,9 +155,9 @@ fn operation() -> impl Strategy<Value = Operation> {
 proptest! {
     #[test]
     fn a_file_that_lags_reads_as_if_it_did_not(operations in prop::collection::vec(operation(), 1..40)) {
-        let disk = Capricious::default();
-        let file = StoreFile::new(Box::new(disk.clone()));
-        let plain = Capricious::default();
+        let disk = SimulatedDisk::default();
+        let file = StoreFile::new(Box::new(file_on(&disk)));
+        let plain = file_on(&SimulatedDisk::default());
         file.set_len(60).unwrap();
         plain.set_len(60).unwrap();
         for operation in operations {
@@ -221,7 +174,7 @@ proptest! {
                     plain.set_len(length).unwrap();
                 }
                 Operation::Flush => file.sync_data().unwrap(),
-                Operation::Full(full) => disk.full.store(full, Ordering::SeqCst),
+                Operation::Full(full) => disk.set_faults(Faults { full, ..Faults::default() }),
                 Operation::CatchUp => {
                     let caught_up = file.catch_up();
                     prop_assert_eq!(caught_up, file.trouble().is_none());
@@ -237,12 +190,11 @@ proptest! {
                 prop_assert_eq!(found, expected);
             }
         }
-        disk.full.store(false, Ordering::SeqCst);
+        disk.set_faults(Faults::default());
         prop_assert!(file.catch_up());
-        let length = usize::try_from(plain.len().unwrap()).unwrap();
-        let (mut found, mut expected) = (vec![0; length], vec![0; length]);
-        disk.read(0, &mut found).unwrap();
+        let mut expected = vec![0; usize::try_from(plain.len().unwrap()).unwrap()];
         plain.read(0, &mut expected).unwrap();
-        prop_assert_eq!(found, expected);
+        let content = disk.content();
+        prop_assert_eq!(content.bytes(OsStr::new(STORE)), Some(expected.as_slice()));
     }
 }

@@ -4,12 +4,13 @@
 //! may not have heard of a failover yet, so several are asked, and the one that knows the latest election is
 //! right.
 
-use super::cluster_url::{ClusterUrl, address};
+use super::cluster_url::ClusterUrl;
 use super::node::Node;
 use super::slots::SLOTS;
 use crate::limits::MAX_ASKED_NODES;
 use crate::redis::failures::{OpenFailure, advice};
 use crate::redis::place::Place;
+use crate::redis::sentinel_url::address;
 use crate::redis::server_info::info_field;
 use crate::redis::wire;
 use futures_util::StreamExt;
@@ -112,25 +113,18 @@ impl Cluster {
 
     /// The masters by a map.
     pub(super) fn masters(&self, map: &SlotMap) -> Result<Vec<Target>, RedisError> {
-        let target = |master: &Master| {
-            Ok(Target {
-                node: self.node(&master.address)?,
-                is_in_cluster: true,
-                has_replica: master.has_replica,
-            })
-        };
-        map.masters.iter().map(target).collect()
+        map.masters.iter().map(|master| self.target(&master.address, master.has_replica)).collect()
+    }
+
+    fn target(&self, address: &str, has_replica: bool) -> Result<Target, RedisError> {
+        Ok(Target { node: self.node(address)?, is_in_cluster: true, has_replica })
     }
 
     /// The node to which another one has sent us.
     pub(super) fn redirected(&self, map: &SlotMap, address: &str) -> Result<Target, RedisError> {
         let master = map.masters.iter().find(|master| master.address == address);
         // A node that is not in the map yet has just been promoted, or has slots for the first time.
-        Ok(Target {
-            node: self.node(address)?,
-            is_in_cluster: true,
-            has_replica: master.is_some_and(|master| master.has_replica),
-        })
+        self.target(address, master.is_some_and(|master| master.has_replica))
     }
 
     /// Asks the nodes for the map, unless there is a newer one than `known`.

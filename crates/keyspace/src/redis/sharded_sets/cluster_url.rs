@@ -56,18 +56,10 @@ impl ClusterUrl {
     }
 }
 
-/// A host, which may be an IPv6 address without brackets, and its port as `HOST:PORT`.
-pub(super) fn address(host: &str, port: u16) -> String {
-    if host.contains(':') && !host.starts_with('[') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{ClusterUrl, address};
+    use super::ClusterUrl;
+    use crate::redis::sentinel_url::address;
 
     #[test]
     fn urls_name_some_of_the_nodes() {

@@ -4,12 +4,12 @@
 //! by then, until the time is over.
 
 use super::cluster::{Cluster, Target, host_of};
-use super::cluster_url::address;
 use super::node::Node;
 use super::slots::slot_of;
 use crate::KeyspaceError;
 use crate::limits::{MAX_SET_PIPELINE_BYTES, MAX_SET_PIPELINE_KEYS, MAX_SET_PIPELINES};
 use crate::redis::failures::reason_of;
+use crate::redis::sentinel_url::address;
 use crate::redis::{replicas, wire};
 use futures_util::{StreamExt, stream};
 use redis::{Cmd, Pipeline, ServerError, ServerErrorKind, Value, cmd};
@@ -70,6 +70,10 @@ struct Pending {
 }
 
 impl Pending {
+    const fn new(index: usize, slot: u16) -> Self {
+        Self { index, slot, redirect: None, must_wait: false }
+    }
+
     /// Whether the server must be told that we know that the slot is on its way there.
     fn is_asking(&self) -> bool {
         self.redirect.as_ref().is_some_and(|redirect| redirect.is_asking)
@@ -113,14 +117,8 @@ impl SetPlace {
         deadline: Instant,
     ) -> Result<Vec<R::Answer>, KeyspaceError> {
         let mut answers: Vec<Option<R::Answer>> = requests.iter().map(|_| None).collect();
-        let mut left: Vec<Pending> = (0..requests.len())
-            .map(|index| Pending {
-                index,
-                slot: self.slot(&requests[index]),
-                redirect: None,
-                must_wait: false,
-            })
-            .collect();
+        let pending = |(index, request)| Pending::new(index, self.slot(request));
+        let mut left: Vec<Pending> = requests.iter().enumerate().map(pending).collect();
         let (mut attempts, mut pause) = (0, FIRST_PAUSE);
         let mut earlier = None;
         while !left.is_empty() {
@@ -178,10 +176,10 @@ impl SetPlace {
         let Self::Cluster(cluster) = self else { return Ok(()) };
         match tokio::time::timeout_at(deadline, cluster.renew(known)).await {
             // The map of before may still lead somewhere.
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) if cluster.map().is_some() => Ok(()),
-            Ok(Err(failure)) if failure.may_heal => Ok(()),
-            Ok(Err(failure)) => Err(KeyspaceError::Unavailable(failure.reason)),
+            Ok(Err(failure)) if !failure.may_heal && cluster.map().is_none() => {
+                Err(KeyspaceError::Unavailable(failure.reason))
+            }
+            Ok(_) => Ok(()),
             Err(_) => Err(KeyspaceError::Unavailable("no node of the cluster has answered".to_owned())),
         }
     }
@@ -359,13 +357,8 @@ async fn send_group<R: KeyRequest>(
     let mut outcome = read_answers(requests, pending, &lengths, &mut values, &node.name)?;
     if !is_confirmed {
         // The last key has another server now, so nothing has marked what was written to this one.
-        let answered = outcome.answered.drain(..).map(|(index, _)| Pending {
-            index,
-            slot: slot_of(requests[index].key()),
-            redirect: None,
-            must_wait: false,
-        });
-        outcome.left.extend(answered);
+        let answered = outcome.answered.drain(..);
+        outcome.left.extend(answered.map(|(index, _)| Pending::new(index, slot_of(requests[index].key()))));
     }
     Ok(outcome)
 }
@@ -394,8 +387,7 @@ fn confirmed(answer: Option<Value>) -> Result<(), String> {
 
 /// Whether a master has a replica that is well, by its answer to INFO.
 fn has_live_replica(answer: Option<Value>) -> bool {
-    let info = answer.and_then(wire::bytes).unwrap_or_default();
-    replicas::has_live_replica(&String::from_utf8_lossy(&info))
+    replicas::has_live_replica(&answer.and_then(wire::text).unwrap_or_default())
 }
 
 /// Reads the answers to a group.

@@ -47,8 +47,7 @@ impl KeyRequest for Add {
     fn add_to(&self, commands: &mut Vec<Cmd>) {
         let Addition { key, members } = &self.addition;
         if !members.is_empty() {
-            let mut add = cmd("ZADD");
-            add.arg(key);
+            let mut add = wire::on("ZADD", key);
             for (member, score) in members {
                 add.arg(wire::score_text(*score)).arg(member);
             }
@@ -56,8 +55,8 @@ impl KeyRequest for Add {
         }
         if self.trims() {
             let keep = i64::try_from(self.keep).unwrap_or(i64::MAX - 1);
-            let mut trim = cmd("ZREMRANGEBYRANK");
-            trim.arg(key).arg(0).arg(-(keep + 1));
+            let mut trim = wire::on("ZREMRANGEBYRANK", key);
+            trim.arg(0).arg(-(keep + 1));
             commands.push(trim);
         }
     }
@@ -90,12 +89,7 @@ impl KeyRequest for Read {
 
     fn add_to(&self, commands: &mut Vec<Cmd>) {
         let SetRead { key, bounds: (least, most), limit, keep } = &self.0;
-        let of_set = |name: &str| {
-            let mut command = cmd(name);
-            command.arg(key);
-            command
-        };
-        let mut entries = of_set("ZRANGE");
+        let mut entries = wire::on("ZRANGE", key);
         if self.is_of_all() {
             entries.arg(0).arg(-1).arg("REV").arg("WITHSCORES");
             commands.push(entries);
@@ -106,7 +100,7 @@ impl KeyRequest for Read {
         entries.arg(most).arg(least).arg("BYSCORE").arg("REV");
         entries.arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
         let place = i64::try_from(*keep).unwrap_or(i64::MAX).max(1) - 1;
-        let mut end = of_set("ZRANGE");
+        let mut end = wire::on("ZRANGE", key);
         end.arg(place).arg(place).arg("REV").arg("WITHSCORES");
         // As of one moment: otherwise a set could be trimmed between the commands.
         commands.extend([cmd("MULTI"), entries, end, cmd("EXEC")]);
@@ -139,9 +133,7 @@ impl KeyRequest for Delete {
 
     fn add_to(&self, commands: &mut Vec<Cmd>) {
         // The memory is freed on another thread.
-        let mut delete = cmd("UNLINK");
-        delete.arg(&self.0);
-        commands.push(delete);
+        commands.push(wire::on("UNLINK", &self.0));
     }
 
     fn answer(&self, _: &mut [Value]) -> Option<()> {

@@ -116,9 +116,7 @@ async fn what_was_acknowledged_is_seen_by_the_next_look_while_all_write() {
     let (acknowledged, is_over): ([AtomicU64; 3], _) = (Default::default(), AtomicBool::new(false));
     let looks = AtomicU64::new(0);
     let set = async |store: &Store, field: &str, number: u64| {
-        let mut batch = Batch::new();
-        batch.set_field("user:1", field, number.to_string());
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.set_field("user:1", field, number.to_string()))).await.unwrap();
     };
     let by_program = async |number: u64| {
         server.send(format!("HSET user:1 mail {number}").as_bytes());

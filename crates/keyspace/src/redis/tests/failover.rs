@@ -1,10 +1,9 @@
 //! Replicas and Sentinels: what was acknowledged outlives the primary, what is not sure is told, and
 //! nothing stale is taken for new.
 
-use super::{END, PATIENCE, get, increment, open_url};
+use super::{END, PATIENCE, assert_absent, assert_refused, get, increment, open_url, until};
 use crate::{
-    Batch, CommitError, KeyspaceError, Notice, OpenError, ReadSet, Store, StoreHealth, StoreOptions,
-    Subscription, read,
+    Batch, CommitError, KeyspaceError, Notice, ReadSet, Store, StoreHealth, StoreOptions, Subscription, read,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,11 +72,7 @@ async fn found(store: &Store, name: &str) -> (bool, bool) {
 
 /// Reads until the store answers.
 async fn assert_answers(store: &Store) {
-    let deadline = Instant::now() + PATIENCE;
-    while get(store, "anything").await.is_err() {
-        assert!(Instant::now() < deadline);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(async || get(store, "anything").await.is_ok()).await;
 }
 
 /// Writes until the store takes it.
@@ -97,9 +92,7 @@ async fn assert_publishes(store: &Store, messages: &mut Subscription, text: &str
     let deadline = Instant::now() + PATIENCE;
     loop {
         assert!(Instant::now() < deadline);
-        let mut batch = Batch::new();
-        batch.publish("news", text);
-        store.commit(batch).await.unwrap();
+        store.commit(Batch::of(|batch| batch.publish("news", text))).await.unwrap();
         let arrives = async { while messages.next().await != Some(Notice::Message(text.to_owned())) {} };
         if timeout(Duration::from_millis(500), arrives).await.is_ok() {
             return;
@@ -232,11 +225,7 @@ async fn a_batch_that_was_decided_on_a_primary_that_was_replaced_is_not_applied_
     let (store, other) = (open(&redis, 1).await, open(&redis, 1).await);
     let history = store.history().await.unwrap();
     assert_eq!(history, other.history().await.unwrap());
-    let write = || {
-        let mut batch = Batch::new();
-        batch.increment("counter", 1);
-        batch
-    };
+    let write = || Batch::of(|batch| batch.increment("counter", 1));
     store.commit_in(&history, write()).await.unwrap();
     let old = redis.primary().unwrap();
     redis.server(old).pause();
@@ -273,28 +262,15 @@ async fn the_store_goes_on_without_sentinels() {
     increment(&store, "counter").await.unwrap();
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("2"));
     // A new start has to wait for them.
-    let absent = Store::open(&redis.url(), &options(0)).await.err();
-    assert!(
-        matches!(&absent, Some(OpenError::Absent { reason, .. }) if reason.contains("cannot be reached")),
-        "{absent:?}"
-    );
+    assert_absent(Store::open(&redis.url(), &options(0)).await, "cannot be reached");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_no_sentinel_knows_may_come_and_a_malformed_url_does_not() {
     let redis = start(&[]).await;
     let url = redis.url().replace("/tidings", "/unknown");
-    let absent = Store::open(&url, &options(0)).await.err();
-    assert!(
-        matches!(&absent, Some(OpenError::Absent { reason, .. }) if reason.contains("knows no primary unknown")),
-        "{absent:?}"
-    );
-    let url = redis.url().replace("/tidings", "");
-    let refused = open_url(&url).await.err();
-    assert!(
-        matches!(&refused, Some(OpenError::Engine { reason, .. }) if reason.contains("add /NAME")),
-        "{refused:?}"
-    );
+    assert_absent(Store::open(&url, &options(0)).await, "knows no primary unknown");
+    assert_refused(open_url(&redis.url().replace("/tidings", "")).await, &["add /NAME"]);
     let awaited = Store::awaited(&redis.url(), &options(1), "it is away".to_owned()).unwrap();
     assert!(increment(&awaited, "key").await.is_err());
     awaited.admit();
@@ -308,8 +284,7 @@ async fn a_name_that_no_sentinel_knows_may_come_and_a_malformed_url_does_not() {
 async fn passwords_of_the_store_are_used_with_sentinels() {
     let redis = start(&["--user", "site", "on", ">secret", "~*", "&*", "+@all"]).await;
     let url = |login: &str| redis.url().replace("://", &format!("://{login}@"));
-    let refused = Store::open(&url("site:wrong"), &options(1)).await.err();
-    assert!(matches!(&refused, Some(OpenError::Engine { .. })), "{refused:?}");
+    assert_refused(Store::open(&url("site:wrong"), &options(1)).await, &[]);
     let store = Store::open(&url("site:secret"), &options(1)).await.unwrap();
     assert_eq!(increment(&store, "counter").await.unwrap(), 1);
 }
@@ -320,19 +295,12 @@ async fn a_sentinel_that_refuses_ends_the_start_with_what_to_do() {
     let locked = RedisServer::start_with(&["--requirepass", "secret"]);
     let url = format!("redis+sentinel://127.0.0.1:{}/news", locked.port());
     for (url, code) in [(url.clone(), "NOAUTH"), (format!("{url}?sentinel_password=wrong"), "WRONGPASS")] {
-        let refused = Store::open(&url, &options(0)).await.err();
-        assert!(
-            matches!(&refused, Some(OpenError::Engine { reason, .. })
-                if reason.contains(code) && reason.contains("?sentinel_password=PASSWORD")),
-            "{refused:?}"
-        );
+        let opened = Store::open(&url, &options(0)).await;
+        assert_refused(opened, &[code, "?sentinel_password=PASSWORD"]);
     }
     // With the right one it is asked; it is no Sentinel.
-    let asked = Store::open(&format!("{url}?sentinel_password=secret"), &options(0)).await.err();
-    assert!(
-        matches!(&asked, Some(OpenError::Absent { reason, .. }) if reason.contains("knows no primary news")),
-        "{asked:?}"
-    );
+    let asked = Store::open(&format!("{url}?sentinel_password=secret"), &options(0)).await;
+    assert_absent(asked, "knows no primary news");
 }
 
 #[tokio::test]
@@ -391,14 +359,9 @@ async fn what_another_has_written_and_no_replica_has_is_as_unsure() {
     assert!(is_unsure(increment(&store, "counter").await.err()));
     // The other has written nothing, so there is nothing of its own to wait for.
     assert!(is_unsure(other.commit(Batch::new()).await.err()));
-    let mut batch = Batch::new();
-    batch.key_absent("counter");
-    assert!(is_unsure(other.commit(batch).await.err()));
+    assert!(is_unsure(other.commit(Batch::of(|batch| batch.key_absent("counter"))).await.err()));
     replica.resume();
-    let deadline = Instant::now() + PATIENCE;
-    while is_unsure(other.commit(Batch::new()).await.err()) {
-        assert!(Instant::now() < deadline);
-    }
+    until(async || !is_unsure(other.commit(Batch::new()).await.err())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -459,11 +422,7 @@ async fn what_is_cached_is_not_used_when_the_server_has_not_been_heard_of() {
     }
     assert!(!store.tracks_writes());
     server.resume();
-    let deadline = Instant::now() + PATIENCE;
-    while !store.tracks_writes() {
-        assert!(Instant::now() < deadline);
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(async || store.tracks_writes()).await;
     let (_, reads) = store.record_reads(get(&store, "key")).await;
     assert!(store.is_unchanged(&reads));
 }

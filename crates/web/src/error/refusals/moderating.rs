@@ -5,83 +5,59 @@ use tidings_domain::error::{Erasure, ModeratedFact, NothingToDo};
 use tidings_domain::values::{
     Action, BanScope, Closed, FlagReason, ModerationId, OriginKind, PostKind, Restriction, Thing, day,
 };
-use tidings_language::{Phrase, n, p};
+use tidings_language::{Message, Phrase, m, n, p};
 
-/// Until when a restriction is in force, why, and its entry in the moderation log.
-struct Told<'a> {
-    until: Option<Phrase<'static>>,
-    reason: &'a str,
-    entry: String,
-}
-
-impl<'a> Told<'a> {
-    fn of(Restriction { until, moderation, reason }: &'a Restriction) -> Self {
-        Self {
-            until: until.map(day::to_the_minute),
-            reason: reason.trim_end_matches(['.', ' ', '\n']),
-            entry: moderation.to_string(),
-        }
-    }
+/// The sentence about a restriction with an end, or the one about a restriction without: both say why, and name its entry in
+/// the moderation log.
+fn restricted<'a>(
+    Restriction { until, moderation, reason }: &'a Restriction,
+    [with_end, endless]: [&'static Message; 2],
+) -> Phrase<'a> {
+    let sentence = match until.map(day::to_the_minute) {
+        Some(time) => Phrase::new(with_end).with("time", time),
+        None => Phrase::new(endless),
+    };
+    let reason = reason.trim_end_matches(['.', ' ', '\n']);
+    sentence.with("reason", reason).with("entry", moderation.to_string())
 }
 
 /// That somebody is silenced.
 pub fn silenced(restriction: &Restriction) -> Phrase<'_> {
-    let Told { until, reason, entry } = Told::of(restriction);
-    match until {
-        Some(time) => p!(
-            "You are silenced until {time}: {reason}. You can read and vote. You can appeal against this \
-             decision, entry {entry} of the moderation log.",
-            time,
-            reason,
-            entry
-        ),
-        None => p!(
-            "You are silenced until further notice: {reason}. You can read and vote. You can appeal against \
-             this decision, entry {entry} of the moderation log.",
-            reason,
-            entry
-        ),
-    }
+    let with_end = m!(
+        "You are silenced until {time}: {reason}. You can read and vote. You can appeal against this decision, \
+         entry {entry} of the moderation log."
+    );
+    let endless = m!(
+        "You are silenced until further notice: {reason}. You can read and vote. You can appeal against this \
+         decision, entry {entry} of the moderation log."
+    );
+    restricted(restriction, [with_end, endless])
 }
 
 /// That somebody is banned.
 pub fn banned(restriction: &Restriction) -> Phrase<'_> {
-    let Told { until, reason, entry } = Told::of(restriction);
-    match until {
-        Some(time) => p!(
-            "You are banned until {time}: {reason}. You can appeal against this decision, entry {entry} of \
-             the moderation log.",
-            time,
-            reason,
-            entry
-        ),
-        None => p!(
-            "You are banned until further notice: {reason}. You can appeal against this decision, entry \
-             {entry} of the moderation log.",
-            reason,
-            entry
-        ),
-    }
+    let with_end = m!(
+        "You are banned until {time}: {reason}. You can appeal against this decision, entry {entry} of the \
+         moderation log."
+    );
+    let endless = m!(
+        "You are banned until further notice: {reason}. You can appeal against this decision, entry {entry} of \
+         the moderation log."
+    );
+    restricted(restriction, [with_end, endless])
 }
 
 /// That the votes of somebody do not count.
 pub fn votes_discounted(restriction: &Restriction) -> Phrase<'_> {
-    let Told { until, reason, entry } = Told::of(restriction);
-    match until {
-        Some(time) => p!(
-            "Your votes do not count until {time}: {reason}. You can appeal against this decision, entry \
-             {entry} of the moderation log.",
-            time,
-            reason,
-            entry
-        ),
-        None => p!(
-            "Your votes do not count until further notice: {reason}. You can appeal against this decision, \
-             entry {entry} of the moderation log.",
-            reason,
-            entry
-        ),
-    }
+    let with_end = m!(
+        "Your votes do not count until {time}: {reason}. You can appeal against this decision, entry {entry} of \
+         the moderation log."
+    );
+    let endless = m!(
+        "Your votes do not count until further notice: {reason}. You can appeal against this decision, entry \
+         {entry} of the moderation log."
+    );
+    restricted(restriction, [with_end, endless])
 }
 
 /// That moderators have stopped sign-ups.

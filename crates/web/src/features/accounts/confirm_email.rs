@@ -3,13 +3,10 @@
 
 use super::mails::mail_link_again;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::markup::addresses::MAIL_SETTINGS;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::request::local_path::LocalPath;
-use crate::request::path::PathOf;
-use crate::request::viewer::SignedFields;
+use crate::markup::{Frame, Notice};
+use crate::request::{LocalPath, PathOf, SignedFields};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
@@ -107,24 +104,20 @@ pub fn state_of_mail(frame: &Frame<'_>) -> Markup {
 }
 
 /// POST /settings/confirm-email: apisecret.
-pub async fn send_again(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn send_again(app: App, form: SignedFields) -> Result<Redirect> {
     let is_sent = form.user.once(&app.site, mail_link_again(&app, form.user.id)).await?;
     let sent = || Notice::LinkSent.redirect(&app, &form.user, MAIL_SETTINGS);
     Ok(if is_sent { sent() } else { Redirect::to(MAIL_SETTINGS) })
 }
 
 /// GET /confirm-email/:token: asks. Programs that look at the links of a mail confirm nothing.
-pub async fn form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup> {
     let link = confirmation::check_link(&app.site, &token).await?;
     Ok(page(&Frame::anonymous(&app, &here).await, &link))
 }
 
 /// POST /confirm-email/:token. The token says whose address it is; nothing else is needed.
-pub async fn confirm(
-    PathOf(token): PathOf<String>,
-    app: App,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn confirm(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup> {
     let link = confirmation::confirm(&app.site, app.now(), &token).await?;
     Ok(page(&Frame::anonymous(&app, &here).await, &link))
 }
@@ -134,14 +127,14 @@ fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
         @if link.is_confirmed {
             h1 { (t!("Your e-mail address is confirmed")) }
             p.notice role="status" {
-                (t!("{email} is the address of {username}.", email = html! { strong { (link.email) } }, username = &link.username))
+                (t!("{email} is the address of {username}.", email = html! { strong { (link.email) } }, username = &link.user.username))
             }
             p { a.action href="/" { (t!("Go to the front page")) } }
         } @else {
             h1 { (HEADING.text()) }
             p {
                 (t!("Is {email} your address, and {username} your account?",
-                    email = html! { strong { (link.email) } }, username = html! { strong { (link.username) } }))
+                    email = html! { strong { (link.email) } }, username = html! { strong { (link.user.username) } }))
             }
             // Sent to the page's own address, the only place that has the token.
             form.form.narrow method="post" { button.button { (t!("Yes, confirm it")) } }
@@ -154,21 +147,18 @@ fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, user};
+    use crate::markup::test_support::{framed_with, user};
     use tidings_domain::accounts::users::User;
+    use tidings_domain::values::Rules;
 
     #[test]
     fn only_who_must_confirm_is_reminded() {
         let mut alice = user("1", "alice", "");
         "a@<b>.example".clone_into(&mut alice.email);
         let html = |viewer: &User, is_on: bool| {
-            framed(Some(viewer), |frame| {
-                let mut rules = frame.rules.clone();
-                rules.accounts.confirm_email = is_on;
-                let parts = (frame.settings, &rules, frame.caches);
-                let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), frame.viewer);
-                reminder(&frame).into_string()
-            })
+            let mut rules = Rules::default();
+            rules.accounts.confirm_email = is_on;
+            framed_with(&rules, Some(viewer), reminder).into_string()
         };
         assert_eq!(html(&alice, true), "");
         alice.unconfirmed = true;

@@ -1,32 +1,26 @@
 //! Deactivating an account.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::sessions::connection::proof;
 use crate::features::sessions::second_factors::whose_password;
-use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{ACCOUNT_SETTINGS, LEAVE};
-use crate::markup::fields::{Field, choice};
-use crate::markup::frame::Frame;
-use crate::markup::page::{Member, Page};
+use crate::markup::fields::choice;
+use crate::markup::{Field, Frame, Member, Page};
+use crate::request::SignedFields;
 use crate::request::cookies;
-use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use tidings_domain::deactivation::{self, Writings};
 use tidings_language::{m, t};
 
 /// GET /settings/deactivate: asks for confirmation.
-pub async fn deactivate_form(
-    Page { app, mut visit, here, .. }: Page<Member>,
-) -> Result<Markup, RequestError> {
+pub async fn deactivate_form(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let password = Field::new("password", t!("Your password")).with("autocomplete", "current-password");
     let writings =
         [("keep", t!("Keep what I wrote, without my name")), ("erase", t!("Erase what I wrote too"))];
-    let heading = t!("Leave this site");
     let content = html! {
-        h1 { (heading) }
         div.prose {
             p {
                 (t!("This deletes your account. It can't be undone, not even by moderators. You can {export} before.",
@@ -59,29 +53,28 @@ pub async fn deactivate_form(
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Keep my account")) } }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(t!("Leave this site"), &content))
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
-pub async fn deactivate(app: App, form: SignedFields) -> Result<impl IntoResponse, RequestError> {
+pub async fn deactivate(app: App, form: SignedFields) -> Result<impl IntoResponse> {
     let writings = match form.fields.text("writings") {
         "" | "keep" => Writings::Keep,
         "erase" => Writings::Erase,
         _ => return Err(RequestError::field("writings", m!("it must be keep or erase"))),
     };
     let password = form.fields.required("password")?;
-    deactivation::deactivate(&app.site, app.moment(), owner(&form)?, password, writings).await?;
+    deactivation::deactivate(&app.site, app.moment(), form.owner()?, password, writings).await?;
     Ok((cookies::farewell(&app), Redirect::to("/settings/deactivated")))
 }
 
 /// GET /settings/deactivated: where a deactivation leads, which has ended the session. Anybody can open it, so it says what
 /// is so for everybody.
-pub async fn deactivated(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn deactivated(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_active = frame.viewer.is_some();
     let heading = if is_active { t!("Your account is active") } else { t!("Deleted accounts") };
     let content = html! {
-        h1 { (heading) }
         @if !is_active {
             p {
                 (t!("You are logged out. If you have deleted your account, nobody can log in to it any more, and its \
@@ -90,5 +83,5 @@ pub async fn deactivated(Page { app, mut visit, here, .. }: Page) -> Result<Mark
         }
         p { a.action href="/" { (t!("Go to the front page")) } }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(heading, &content))
 }

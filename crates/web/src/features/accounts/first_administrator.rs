@@ -3,11 +3,10 @@
 
 use super::form::welcome_token;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
+use crate::markup::Frame;
 use crate::markup::addresses::login_to;
-use crate::markup::frame::Frame;
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::request::{LocalPath, SignedFields};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Refusal;
@@ -20,12 +19,7 @@ use tidings_language::t;
 ///
 /// # Errors
 /// When the token is not the right one, somebody is the administrator already, or the store fails.
-pub async fn show(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
-    token: &WelcomeToken,
-) -> Result<Markup, RequestError> {
+pub async fn show(app: &App, mut visit: Visit, here: &LocalPath, token: &WelcomeToken) -> Result<Markup> {
     first_administrator::demand_token(&mut visit, token).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(page(&frame, token))
@@ -34,7 +28,6 @@ pub async fn show(
 fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
     let (heading, token) = (t!("Become the administrator"), token.expose());
     let content = html! {
-        h1 { (heading) }
         div.prose {
             p {
                 (t!("{site} has no administrator yet. This link makes you its administrator. It works once.",
@@ -56,11 +49,11 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
             }
         }
     };
-    frame.page(heading, &content)
+    frame.headed(heading, &content)
 }
 
 /// POST /welcome: token, apisecret.
-pub async fn confirm(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn confirm(app: App, form: SignedFields) -> Result<Redirect> {
     form.fields.required("token")?;
     let token = welcome_token(&form.fields)?.ok_or(Refusal::WelcomeLinkInvalid)?;
     let becoming = first_administrator::become_administrator(&app.site, &form.user, &token);
@@ -71,7 +64,7 @@ pub async fn confirm(app: App, form: SignedFields) -> Result<Redirect, RequestEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, user};
+    use crate::markup::test_support::{assert_has, framed, user};
 
     const TOKEN: &str = "0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a95f";
 
@@ -86,9 +79,7 @@ mod tests {
         assert!(!html.contains("<form class=\"form\""), "{html}");
         let alice = user("1", "alice", "");
         let html = framed(Some(&alice), |frame| page(frame, &token)).into_string();
-        for part in ["Make alice the administrator", r#"method="post" action="/welcome""#, TOKEN] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(&html, &["Make alice the administrator", r#"method="post" action="/welcome""#, TOKEN]);
         assert!(!html.contains("/register?token"), "{html}");
     }
 }

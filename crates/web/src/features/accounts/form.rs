@@ -1,9 +1,10 @@
 //! Accounts, sessions and profiles.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
+use crate::request::Fields;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, checked, filled, form, optional, text, unless_blank, valid};
+use crate::request::form::{checked, filled, form, optional, text, unless_blank, valid};
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::{
     About, ApplicationText, Choice, CommentOrder, Digest, Email, FullName, InvitationCode, NewPassword,
@@ -34,44 +35,13 @@ form! {
         /// administrator.
         pub token: Option<WelcomeToken> = |fields: &Fields, _| welcome_token(fields), values::WelcomeTokenOrNone, required = false;
     }
-}
 
-fn unless_known(fields: &Fields, name: &'static str) -> Result<Option<NewPassword>, RequestError> {
-    if fields.text("ticket").is_empty() {
-        valid(NewPassword::parse)(fields, name).map(Some)
-    } else {
-        Ok(None)
-    }
-}
-
-fn email(fields: &Fields, name: &'static str) -> Result<Option<Email>, RequestError> {
-    Ok(Email::parse_optional(fields.text(name)).map_err(Error::from)?)
-}
-
-fn invitation(fields: &Fields, name: &'static str) -> Result<Option<InvitationCode>, RequestError> {
-    match fields.text(name).trim() {
-        "" => Ok(None),
-        typed => Ok(Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?)),
-    }
-}
-
-/// The token of the link for the first administrator, if there is one.
-pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>, RequestError> {
-    match fields.text("token").trim() {
-        "" => Ok(None),
-        given => Ok(Some(WelcomeToken::parse(given).ok_or(Refusal::WelcomeLinkInvalid)?)),
-    }
-}
-
-form! {
     /// An invitation to be made.
     pub struct InviteForm {
         /// Where to mail it; empty or missing to send the link oneself.
         pub email: Option<Email> = email, values::Email, required = false;
     }
-}
 
-form! {
     // Imported accounts may have names and passwords that are not valid for new accounts, so
     // these are plain texts.
     /// A login.
@@ -85,9 +55,7 @@ form! {
         /// factor.
         pub code: Option<String> = filled(text), values::LoginCode, required = false;
     }
-}
 
-form! {
     /// A request for a link to set a new password.
     pub struct ResetRequest {
         /// The username.
@@ -95,9 +63,7 @@ form! {
         /// The address in the user's profile.
         pub email: String = text, values::Email;
     }
-}
 
-form! {
     /// A change of a user's profile.
     pub struct ProfileForm {
         /// The text about the user.
@@ -132,21 +98,55 @@ form! {
         /// The size of text on pages; missing to keep the setting.
         pub text_size: Option<TextSize> = choice(m!("it must be normal, large or larger")), values::TextSize, required = false;
     }
+
+    /// The session to end.
+    #[cfg_attr(test, schema(as = EndedSession))]
+    pub struct EndedSessionForm {
+        /// The id of a session, or `others` for all but the one that the request comes from.
+        pub session: String = text, values::SessionChoice;
+    }
 }
 
-fn email_change(fields: &Fields, name: &'static str) -> Result<EmailChange, RequestError> {
+fn unless_known(fields: &Fields, name: &'static str) -> Result<Option<NewPassword>> {
+    if fields.text("ticket").is_empty() {
+        valid(NewPassword::parse)(fields, name).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+fn email(fields: &Fields, name: &'static str) -> Result<Option<Email>> {
+    Ok(Email::parse_optional(fields.text(name)).map_err(Error::from)?)
+}
+
+fn invitation(fields: &Fields, name: &'static str) -> Result<Option<InvitationCode>> {
+    match fields.text(name).trim() {
+        "" => Ok(None),
+        typed => Ok(Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?)),
+    }
+}
+
+/// The token of the link for the first administrator, if there is one.
+pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>> {
+    match fields.text("token").trim() {
+        "" => Ok(None),
+        given => Ok(Some(WelcomeToken::parse(given).ok_or(Refusal::WelcomeLinkInvalid)?)),
+    }
+}
+
+fn email_change(fields: &Fields, name: &'static str) -> Result<EmailChange> {
     Ok(if fields.get(name).is_some() { EmailChange::To(email(fields, name)?) } else { EmailChange::Keep })
 }
 
 /// Reads a whole [`ProfileForm`], of which the text and the address are required.
-pub fn whole_profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
+pub fn whole_profile_change(fields: &Fields) -> Result<ProfileChange> {
     valid(About::parse)(fields, "about")?;
     fields.required("email")?;
     profile_change(fields)
 }
 
 /// Reads a change of a profile. Missing fields keep their values.
-pub fn profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
+pub fn profile_change(fields: &Fields) -> Result<ProfileChange> {
     let form: ProfileForm = fields.read()?;
     Ok(ProfileChange {
         about: form.about,
@@ -171,7 +171,7 @@ pub fn profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
 
 /// A switch, if the form has it. Browsers do not send an unchecked box, so a form with one
 /// also sends a field with `_shown` behind its name.
-fn switch(fields: &Fields, name: &'static str) -> Result<Option<bool>, RequestError> {
+fn switch(fields: &Fields, name: &'static str) -> Result<Option<bool>> {
     match fields.get(name) {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
@@ -181,32 +181,6 @@ fn switch(fields: &Fields, name: &'static str) -> Result<Option<bool>, RequestEr
 }
 
 /// One of several choices, if the form has it.
-fn choice<C: Choice>(
-    expected: &'static Message,
-) -> impl Fn(&Fields, &'static str) -> Result<Option<C>, RequestError> {
+fn choice<C: Choice>(expected: &'static Message) -> impl Fn(&Fields, &'static str) -> Result<Option<C>> {
     optional(checked(expected, C::parse))
-}
-
-form! {
-    /// The session to end.
-    #[cfg_attr(test, schema(as = EndedSession))]
-    pub struct EndedSessionForm {
-        /// The id of a session, or `others` for all but the one that the request comes from.
-        pub session: EndedSession = ended, values::SessionChoice;
-    }
-}
-
-/// The sessions to end.
-pub enum EndedSession {
-    /// All but the one that the request comes from.
-    Others,
-    /// The one with this id.
-    One(String),
-}
-
-fn ended(fields: &Fields, name: &'static str) -> Result<EndedSession, RequestError> {
-    Ok(match fields.required(name)? {
-        "others" => EndedSession::Others,
-        id => EndedSession::One(id.to_owned()),
-    })
 }

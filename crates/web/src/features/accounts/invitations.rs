@@ -2,23 +2,20 @@
 
 use super::form::InviteForm;
 use super::mails;
+use super::people_tree::person_with_age;
 use crate::App;
-use crate::error::{RequestError, refusals};
+use crate::error::{RequestError, Result, refusals};
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_address};
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
-use crate::markup::parts::{age, deleted_user};
-use crate::request::answers::answer;
+use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address};
+use crate::markup::parts::age;
+use crate::markup::{Field, Frame, Member, Notice, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::viewer::SignedFields;
+use crate::request::{SignedFields, answer};
 use crate::route::SHORT;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
+use tidings_domain::accounts::invitations::{self, OpenInvitation, OwnInvitations};
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::{INVITATION_SECONDS, InvitationCode};
 use tidings_domain::{Error, Refusal};
@@ -29,9 +26,7 @@ const PAGE: &str = "/settings/invitations";
 
 /// The page. `has_mail` says whether the site sends mail.
 fn shown(frame: &Frame<'_>, own: &OwnInvitations, has_mail: bool) -> Markup {
-    let heading = t!("Invitations");
     let content = html! {
-        h1 { (heading) }
         p {
             (t!("Everyone can see who you invited, in the {tree} and on their profiles.",
                 tree = html! { a href="/people/tree" { (t!("tree of invitations")) } }))
@@ -51,14 +46,14 @@ fn shown(frame: &Frame<'_>, own: &OwnInvitations, has_mail: bool) -> Markup {
         }
         @if !own.invited.is_empty() {
             h2 { (t!("People who joined")) }
-            ul.plain-list { @for person in &own.invited { li { (person_with_age(frame, person)) } } }
+            ul.plain-list { @for person in &own.invited { li { (person_with_age(frame, person.username.as_deref(), person.since)) } } }
             @if own.invited_count > own.invited.len() as u64 {
                 p.hint { (t!("These are the most recent of {count}.", count = own.invited_count)) }
             }
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(t!("Invitations"), &content)
 }
 
 fn form(frame: &Frame<'_>, left: Option<u64>, has_mail: bool) -> Markup {
@@ -105,19 +100,8 @@ fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
     }
 }
 
-/// Somebody who was invited, and when they came.
-fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
-    html! {
-        @match &person.username {
-            Some(username) => a href=(profile_address(username, "")) { (username) },
-            None => (deleted_user()),
-        }
-        " " span.hint { (t!("joined {time}", time = age(frame, person.since))) }
-    }
-}
-
 /// GET /settings/invitations.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
     let has_mail = app.mailer.is_some();
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &own, has_mail))
@@ -142,10 +126,7 @@ pub fn actions() -> Vec<ActionEntry> {
 }
 
 /// POST /settings/invitations/withdraw: invitation, apisecret.
-pub async fn withdraw(
-    app: App,
-    SignedFields { user, fields, .. }: SignedFields,
-) -> Result<Redirect, RequestError> {
+pub async fn withdraw(app: App, SignedFields { user, fields, .. }: SignedFields) -> Result<Redirect> {
     let code = InvitationCode::parse(fields.required("invitation")?).ok_or(Refusal::NoSuchInvitation)?;
     user.once(&app.site, invitations::withdraw(&app.site, &user, &code)).await?;
     Ok(Notice::InvitationWithdrawn.redirect(&app, &user, PAGE))
@@ -179,8 +160,8 @@ answer! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{NOW, framed, user};
-    use tidings_domain::Refusal;
+    use crate::markup::test_support::{NOW, assert_has, framed, user};
+    use tidings_domain::accounts::invitations::Invited;
     use tidings_domain::values::UserId;
 
     fn html(own: &OwnInvitations) -> String {
@@ -204,16 +185,17 @@ mod tests {
             allowance: Ok(Some(3)),
         };
         let shown = html(&own);
-        for part in [
-            "http://localhost:8080/register?invitation=abab",
-            "valid for 30 days",
-            "&lt;a@b.c&gt;",
-            "b&lt;ob",
-            "[deleted user]",
-            "You have 3 invitations left.",
-        ] {
-            assert!(shown.contains(part), "{part} in {shown}");
-        }
+        assert_has(
+            &shown,
+            &[
+                "http://localhost:8080/register?invitation=abab",
+                "valid for 30 days",
+                "&lt;a@b.c&gt;",
+                "b&lt;ob",
+                "[deleted user]",
+                "You have 3 invitations left.",
+            ],
+        );
         own.allowance = Err(Refusal::NoInvitationsLeft { limit: 5 });
         let shown = html(&own);
         assert!(shown.contains("You have used all of your 5 invitations."), "{shown}");

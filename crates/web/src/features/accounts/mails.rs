@@ -8,12 +8,13 @@ use tidings_domain::Error;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::two_factor::HostMove;
+use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::{applications, staff};
 use tidings_domain::values::{
     CONFIRMATION_SECONDS, Email, INVITATION_SECONDS, InvitationCode, SIGNUP_BURST_SECONDS, UserId,
 };
 use tidings_language::spans::span;
-use tidings_language::{Phrase, n, p, t};
+use tidings_language::{Message, Phrase, m, n, p, t};
 
 /// How a mail begins. Some mails do not know a name.
 fn hello(username: &str) -> Phrase<'_> {
@@ -57,17 +58,15 @@ pub async fn mail_link_again(app: &App, user: UserId) -> Result<bool, Error> {
         return Ok(false);
     };
     let app = app.clone();
-    tokio::spawn(async move { send_link(&app, user, &mail).await });
+    tokio::spawn(async move {
+        let Some(mailer) = &app.mailer else { return };
+        let brand = app.brand().await;
+        let (subject, body) = link_to_confirm(&brand.site, &mail);
+        if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
+            tracing::error!(%user, %error, "link to confirm an address not sent");
+        }
+    });
     Ok(true)
-}
-
-async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
-    let Some(mailer) = &app.mailer else { return };
-    let brand = app.brand().await;
-    let (subject, body) = link_to_confirm(&brand.site, mail);
-    if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
-        tracing::error!(%user, %error, "link to confirm an address not sent");
-    }
 }
 
 /// The subject and the text of the mail with a link that confirms an address.
@@ -148,7 +147,7 @@ pub fn tell_of_burst(app: &App) {
 }
 
 async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
-    let to_mail = staff::tell_administrators(&app.site, app.moment(), text).await?;
+    let to_mail = staff::tell(&app.site, app.moment(), Role::Administrator, text).await?;
     let Some(mailer) = &app.mailer else { return Ok(()) };
     let brand = app.brand().await;
     let site = &brand.site;
@@ -165,16 +164,17 @@ async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
 /// The subject and the text of the mail about a change. The name is empty for an account that has
 /// been deactivated since.
 pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, String) {
-    let (subject, change, (advice, address)) = words(notice, &site.name);
+    let (subject, change, (advice, address)) = words(notice);
+    let [subject, change] = [subject, change].map(|words| Phrase::new(words).with("site", &site.name));
     let body = format!("{}\n\n{change}\n\n{advice}\n\n{}\n", hello(username), site.link(address));
     (subject.to_string(), body)
 }
 
 /// The words of a mail: its subject, the change in a sentence or two, and what to do if it was somebody else, with the
 /// address for that.
-type Words<'a> = (Phrase<'a>, Phrase<'a>, (&'static str, &'static str));
+type Words = (&'static Message, &'static Message, (&'static str, &'static str));
 
-fn words(notice: Notice, site: &str) -> Words<'_> {
+fn words(notice: Notice) -> Words {
     let of_email = |subject, change| {
         let advice =
             t!("If this wasn't you, someone knows your password. Log in, change your password and e-mail\n\
@@ -187,44 +187,33 @@ fn words(notice: Notice, site: &str) -> Words<'_> {
             t!("If this wasn't you, someone knows your password. Log in, change it to end all other\n\
              sessions, and check your two-step login. If you can't log in, write to the site's\n\
              administrator.");
-        (t!("Your two-step login for {site} was changed", site), change, (advice, "/settings/two-factor"))
+        (m!("Your two-step login for {site} was changed"), change, (advice, "/settings/two-factor"))
     };
     match notice {
         Notice::PasswordChanged => (
-            t!("Your password for {site} was changed", site),
-            t!(
-                "The password of your account at {site} was changed, and all other sessions were ended.",
-                site
-            ),
+            m!("Your password for {site} was changed"),
+            m!("The password of your account at {site} was changed, and all other sessions were ended."),
             (t!("If this wasn't you, reset your password:"), "/reset-password"),
         ),
         Notice::EmailChanging => of_email(
-            t!("A new e-mail address was entered for {site}", site),
-            t!(
+            m!("A new e-mail address was entered for {site}"),
+            m!(
                 "A new e-mail address was entered for your account at {site}. We'll write to this one until the new one \
-                 is confirmed.",
-                site
+                 is confirmed."
             ),
         ),
         Notice::EmailLeft => of_email(
-            t!("Your e-mail address for {site} was changed", site),
-            t!(
-                "The e-mail address of your account at {site} was changed. We no longer write to this one.",
-                site
-            ),
+            m!("Your e-mail address for {site} was changed"),
+            m!("The e-mail address of your account at {site} was changed. We no longer write to this one."),
         ),
-        Notice::TotpAdded => of_login(t!(
-            "An authenticator app was added to your account at {site}. You need its codes to log in.",
-            site
+        Notice::TotpAdded => of_login(m!(
+            "An authenticator app was added to your account at {site}. You need its codes to log in."
         )),
-        Notice::TotpRemoved => {
-            of_login(t!("The authenticator app was removed from your account at {site}.", site))
-        }
-        Notice::PasskeyAdded => of_login(t!("A passkey was added to your account at {site}.", site)),
-        Notice::PasskeyRemoved => of_login(t!("A passkey was removed from your account at {site}.", site)),
-        Notice::RecoveryCodesReplaced => of_login(t!(
-            "New recovery codes were made for your account at {site}. The old ones no longer work.",
-            site
+        Notice::TotpRemoved => of_login(m!("The authenticator app was removed from your account at {site}.")),
+        Notice::PasskeyAdded => of_login(m!("A passkey was added to your account at {site}.")),
+        Notice::PasskeyRemoved => of_login(m!("A passkey was removed from your account at {site}.")),
+        Notice::RecoveryCodesReplaced => of_login(m!(
+            "New recovery codes were made for your account at {site}. The old ones no longer work."
         )),
     }
 }

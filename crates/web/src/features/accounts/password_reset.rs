@@ -3,35 +3,29 @@
 use super::form::ResetRequest;
 use super::settings::new_password_field;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::guide::about::contact_link;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
-use crate::request::answers::{DONE, DoneResponse};
-use crate::request::form::{Fields, Form};
-use crate::request::local_path::LocalPath;
-use crate::request::path::PathOf;
+use crate::markup::{Field, Frame, Page};
 use crate::request::viewer::ClientAddress;
+use crate::request::{DONE, DoneResponse, Fields, Form, LocalPath, PathOf};
 use axum::Json;
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
-use tidings_domain::values::{MAX_RUNNING_RESETS, NewPassword};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::values::{MAX_RUNNING_RESETS, NewPassword, RatedAction};
+use tidings_domain::{Error, Refusal, rates};
 use tidings_language::{Message, m, t};
 use tokio::sync::Semaphore;
 
 static HEADING: &Message = m!("Reset your password");
 
 /// GET /reset-password.
-pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let username = Field::new("username", t!("Username")).with("autocomplete", "username");
     let email =
         Field::new("email", t!("E-mail address")).with("inputmode", "email").with("autocomplete", "email");
     let content = html! {
-        h1 { (HEADING.text()) }
         @if app.mailer.is_some() {
             p { (t!("We will send a link to the e-mail address in your profile. It works once, within an hour.")) }
             form.form.narrow method="post" action="/reset-password" {
@@ -43,7 +37,7 @@ pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Mar
             p.notice { (t!("This site can't send mail. Ask {helper} for a new password.", helper = helper(&frame))) }
         }
     };
-    Ok(frame.page(HEADING.text(), &content))
+    Ok(frame.headed(HEADING.text(), &content))
 }
 
 /// POST /reset-password: username, email.
@@ -52,7 +46,7 @@ pub async fn request(
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     send_reset_link(&app, fields.read()?, address).await?;
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
@@ -81,9 +75,7 @@ fn helper(frame: &Frame<'_>) -> Markup {
 }
 
 fn password_form(frame: &Frame<'_>, username: &str) -> Markup {
-    let heading = t!("Set a new password");
     let content = html! {
-        h1 { (heading) }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
             // Tells a password manager whose password it is.
@@ -92,15 +84,11 @@ fn password_form(frame: &Frame<'_>, username: &str) -> Markup {
             button.button { (t!("Set password")) }
         }
     };
-    frame.page(heading, &content)
+    frame.headed(t!("Set a new password"), &content)
 }
 
 /// GET /reset-password/:token.
-pub async fn new_password_form(
-    PathOf(token): PathOf<String>,
-    app: App,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn new_password_form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup> {
     let username = password_reset::check_link(&app.site, &token).await?;
     Ok(password_form(&Frame::anonymous(&app, &here).await, &username))
 }
@@ -111,7 +99,7 @@ pub async fn set_password(
     app: App,
     here: LocalPath,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
     password_reset::set_new_password(&app.site, app.now(), &token, &password).await?;
     let content = html! {
@@ -128,17 +116,13 @@ pub async fn set_password(
 /// # Errors
 /// [`Refusal::MailIsOff`], [`Refusal::TooManyRequests`], [`Error::Busy`] while too many requests
 /// are handled, or the store's.
-pub(crate) async fn send_reset_link(
-    app: &App,
-    form: ResetRequest,
-    address: IpAddr,
-) -> Result<(), RequestError> {
+pub(crate) async fn send_reset_link(app: &App, form: ResetRequest, address: IpAddr) -> Result<()> {
     static RUNNING: Semaphore = Semaphore::const_new(MAX_RUNNING_RESETS);
     if app.mailer.is_none() {
         return Err(Refusal::MailIsOff.into());
     }
     let place = RUNNING.try_acquire().map_err(|_| Error::Busy)?;
-    password_reset::admit_request(&app.site, app.moment(), address).await?;
+    rates::spend(&app.site, app.moment(), RatedAction::Reset, address).await?;
     let app = app.clone();
     tokio::spawn(async move {
         let _place = place;
@@ -179,7 +163,7 @@ pub async fn request_by_call(
     app: App,
     ClientAddress(address): ClientAddress,
     Form(form): Form<ResetRequest>,
-) -> Result<Json<DoneResponse>, RequestError> {
+) -> Result<Json<DoneResponse>> {
     send_reset_link(&app, form, address).await?;
     Ok(Json(DONE))
 }

@@ -1,15 +1,15 @@
 //! The tree of invitations: of all members, and of those below one of them.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::markup::addresses::profile_address;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
 use crate::markup::parts::{age, deleted_user, empty_but, no_more, paging};
-use crate::request::path::{AtName, ListPath, PathOf, Start};
+use crate::markup::{Frame, Page};
+use crate::request::PathOf;
+use crate::request::path::{AtName, ListPath, Start};
 use maud::{Markup, html};
 use serde::Deserialize;
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
-use tidings_domain::values::TREE_PAGE;
+use tidings_domain::values::{TREE_PAGE, Timestamp};
 use tidings_language::{Message, m, n, t};
 
 static HEADING: &Message = m!("Who invited whom");
@@ -24,11 +24,7 @@ fn branches(frame: &Frame<'_>, people: &[Branch]) -> Markup {
 fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
     let hidden = person.invited.saturating_sub(person.branches.len() as u64);
     html! {
-        @match &person.username {
-            Some(username) => a href=(profile_address(username, "")) { (username) },
-            None => (deleted_user()),
-        }
-        " " span.hint { (t!("joined {time}", time = age(frame, person.since))) }
+        (person_with_age(frame, person.username.as_deref(), person.since))
         @if !person.branches.is_empty() { (branches(frame, &person.branches)) }
         @if hidden > 0 {
             @let others = if person.branches.is_empty() {
@@ -46,6 +42,17 @@ fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
     }
 }
 
+/// Somebody, and when they came.
+pub(super) fn person_with_age(frame: &Frame<'_>, username: Option<&str>, since: Timestamp) -> Markup {
+    html! {
+        @match username {
+            Some(username) => a href=(profile_address(username, "")) { (username) },
+            None => (deleted_user()),
+        }
+        " " span.hint { (t!("joined {time}", time = age(frame, since))) }
+    }
+}
+
 /// The people of a page, and the links to the pages before and after it.
 fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> Markup {
     html! {
@@ -57,7 +64,6 @@ fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> 
 
 fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
     let content = html! {
-        h1 { (HEADING.text()) }
         p.hint { (t!("Each member stands below the one who invited them.")) }
         @if page.total == 0 {
             (empty_but(t!("Nobody has invited anyone yet."), ("/settings/invitations", t!("Invite someone"))))
@@ -65,14 +71,14 @@ fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
             (people(frame, page, ("/people/tree", start)))
         }
     };
-    frame.page(HEADING.text(), &content)
+    frame.headed(HEADING.text(), &content)
 }
 
 /// GET /people/tree and /people/tree/:start.
 pub async fn tree(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let page = tree::tree(&mut visit, start).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(tree_page(&frame, &page, start))
@@ -90,7 +96,7 @@ pub struct BranchPath {
 pub async fn branch(
     PathOf(BranchPath { at_name: AtName(name), start: Start(start) }): PathOf<BranchPath>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let BranchPage { username, inviter, page } = tree::branch(&mut visit, &name, start).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
@@ -122,7 +128,7 @@ pub async fn other_method(PathOf(_): PathOf<BranchPath>) -> RequestError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{NOW, framed};
+    use crate::markup::test_support::{NOW, assert_has, framed};
     use tidings_domain::values::UserId;
 
     #[test]
@@ -137,15 +143,16 @@ mod tests {
         let below = vec![person(2, None, 0, Vec::new()), person(3, Some("c"), 4, Vec::new())];
         let page = TreePage { branches: vec![person(1, Some("a<b"), 3, below)], total: 30 };
         let html = framed(None, |frame| tree_page(frame, &page, 0)).into_string();
-        for part in [
-            "a&lt;b",
-            "[deleted user]",
-            r#"<a href="/@a%3Cb/invited">and 1 person more</a>"#,
-            r#"<a href="/@c/invited">invited 4 people</a>"#,
-            r#"href="/people/tree/25""#,
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                "a&lt;b",
+                "[deleted user]",
+                r#"<a href="/@a%3Cb/invited">and 1 person more</a>"#,
+                r#"<a href="/@c/invited">invited 4 people</a>"#,
+                r#"href="/people/tree/25""#,
+            ],
+        );
         assert_eq!(html.matches("<ul class=\"tree\"").count(), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::settings::{profile_editor, save_profile, with_session};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::comments::writing::comments_with_news;
 use crate::features::moderation::flagging::flag_address;
 use crate::features::moderation::person_tools::PersonFile;
@@ -13,19 +13,15 @@ use crate::features::timelines::tweets::{rest_of_timeline, tweet_list};
 use crate::markup::addresses::{profile_address, user_address};
 use crate::markup::autolink::autolink;
 use crate::markup::feed_links::FeedKind;
-use crate::markup::frame::Frame;
-use crate::markup::head::{PageHead, PageKind, shortened};
+use crate::markup::head::{PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
-use crate::markup::notices::Notice;
-use crate::markup::page::Page;
 use crate::markup::parts::{age, empty_but, empty_page, number, search_within, tab};
 use crate::markup::withheld::{Kind, insider_notice, insider_words, show_link, unlisted_note};
-use crate::request::form::Fields;
-use crate::request::local_path::LocalPath;
+use crate::markup::{Frame, Notice, Page, PageHead};
 use crate::request::paging::PageQuery;
-use crate::request::path::{AtName, PathOf};
-use crate::request::viewer::SignedFields;
+use crate::request::path::AtName;
+use crate::request::{Fields, LocalPath, PathOf, SignedFields};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
@@ -358,7 +354,7 @@ pub async fn profile(
     PathOf(name): PathOf<String>,
     Page { app, visit, here, .. }: Page,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     show(&app, visit, &here, &name, &fields).await
 }
 
@@ -367,7 +363,7 @@ pub async fn at(
     PathOf(AtName(name)): PathOf<AtName>,
     Page { app, visit, here, .. }: Page,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     if !app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
@@ -375,13 +371,7 @@ pub async fn at(
 }
 
 /// Shows the view that is asked for, or else the first with anything. Rounds: those of the profile, and those of the list.
-async fn show(
-    app: &App,
-    visit: Visit,
-    here: &LocalPath,
-    name: &str,
-    fields: &Fields,
-) -> Result<Markup, RequestError> {
+async fn show(app: &App, visit: Visit, here: &LocalPath, name: &str, fields: &Fields) -> Result<Markup> {
     let query: PageQuery = fields.read()?;
     let asked: Option<View> =
         fields.parsed_optional("show", m!("it must be stories, comments, posts or about"))?;
@@ -427,7 +417,7 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
 
 /// POST /profile: about, email, password (may be empty), current_password (may be empty if
 /// e-mail and password stay), apisecret.
-pub async fn change(app: App, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn change(app: App, form: SignedFields) -> Result<Response> {
     let session = save_profile(&app, &form).await?;
     let own = user_address("user", &form.user.username, "");
     let saved = Notice::ProfileSaved.redirect_anew(&app, form.user.id, &own).await?;
@@ -437,7 +427,7 @@ pub async fn change(app: App, form: SignedFields) -> Result<Response, RequestErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, user};
+    use crate::markup::test_support::{assert_has, framed, user};
 
     fn page(viewer: Option<&User>) -> String {
         let mut owner = user("1", "al<ice", "");
@@ -471,21 +461,22 @@ mod tests {
         let bob = user("2", "bob", "");
         for viewer in [None, Some(&bob)] {
             let html = page(viewer);
-            for part in [
-                "al&lt;ice",
-                "&lt;script&gt;",
-                r#"<a href="/latest/0?show=stories">Stories <span class="count">1</span></a>"#,
-                r#"<a aria-current="page">About</a>"#,
-                r#"<a href="/@al%3Cice/followers">4,711</a>"#,
-                r#"<a href="/@al%3Cice/followings">815</a>"#,
-                r#"<link rel="canonical" href="http://localhost:8080/@al%3Cice">"#,
-                r#"href="/@al%3Cice/feed""#,
-                "in&lt;viter",
-                r#"<a href="/@al%3Cice/invited">2 people</a>"#,
-                "gravatar.com",
-            ] {
-                assert!(html.contains(part), "{part} in {html}");
-            }
+            assert_has(
+                &html,
+                &[
+                    "al&lt;ice",
+                    "&lt;script&gt;",
+                    r#"<a href="/latest/0?show=stories">Stories <span class="count">1</span></a>"#,
+                    r#"<a aria-current="page">About</a>"#,
+                    r#"<a href="/@al%3Cice/followers">4,711</a>"#,
+                    r#"<a href="/@al%3Cice/followings">815</a>"#,
+                    r#"<link rel="canonical" href="http://localhost:8080/@al%3Cice">"#,
+                    r#"href="/@al%3Cice/feed""#,
+                    "in&lt;viter",
+                    r#"<a href="/@al%3Cice/invited">2 people</a>"#,
+                    "gravatar.com",
+                ],
+            );
             for part in ["secret.example", "<script>", "action=\"/profile\"", "saved stories"] {
                 assert!(!html.contains(part), "{part} in {html}");
             }

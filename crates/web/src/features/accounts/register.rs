@@ -4,19 +4,15 @@
 use super::form::{Registration, welcome_token};
 use super::mails;
 use crate::App;
-use crate::error::{RequestError, refusals};
+use crate::error::{Result, refusals};
 use crate::features::sessions::connection::provider_name;
 use crate::features::sessions::login::{WantedPage, credentials_page, enter};
 use crate::markup::addresses::profile_address;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
-use crate::request::answers::answer;
+use crate::markup::{Field, Frame, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, ShownAgain};
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::IsLocal;
+use crate::request::{Fields, Form, LocalPath, ShownAgain, answer};
 use crate::route::LoginReason;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -128,9 +124,7 @@ impl RegisterPage<'_> {
         // The first administrator is let in always.
         let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.accounts().signup };
         let stopped = frame.brand.signups_stopped(frame.now).filter(|_| !self.facts.is_administrator);
-        let heading = t!("Sign up");
         let content = html! {
-            h1 { (heading) }
             @if self.person.is_some() {
                 p {
                     (t!("You are logged in with {provider}. Choose your username on {site}.",
@@ -154,7 +148,7 @@ impl RegisterPage<'_> {
                 p { (t!("Already have an account? {log_in}", log_in)) }
             }
         };
-        frame.page(heading, &content)
+        frame.headed(t!("Sign up"), &content)
     }
 
     fn invited(&self) -> Markup {
@@ -282,7 +276,7 @@ pub async fn register_page(
     here: &LocalPath,
     wanted: &WantedPage,
     person: NewPerson,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let facts = signup::facts(&mut visit, Admittance::default()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let has_mail = app.mailer.is_some();
@@ -298,7 +292,7 @@ async fn shown(
     is_local: bool,
     fields: &Fields,
     is_again: bool,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let wanted: WantedPage = fields.read()?;
     let mut token =
         welcome_token(fields).or_else(|failure| if is_again { Ok(None) } else { Err(failure) })?;
@@ -327,7 +321,7 @@ async fn shown(
 }
 
 /// GET /register: next, reason, invitation, token.
-pub async fn form(page: Page, IsLocal(is_local): IsLocal, fields: Fields) -> Result<Markup, RequestError> {
+pub async fn form(page: Page, IsLocal(is_local): IsLocal, fields: Fields) -> Result<Markup> {
     shown(page, is_local, &fields, false).await
 }
 
@@ -336,15 +330,13 @@ pub async fn again(
     page: Page,
     IsLocal(is_local): IsLocal,
     Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     shown(page, is_local, &fields, true).await
 }
 
 /// The answer to an application.
 fn applied_page(frame: &Frame<'_>) -> Markup {
-    let heading = t!("Your application");
     let content = html! {
-        h1 { (heading) }
         div.prose {
             p.notice role="status" { (t!("Your application has been sent to the moderators.")) }
             p {
@@ -355,11 +347,11 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
         }
         p { a.action href="/" { (t!("Go to the front page")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(t!("Your application"), &content)
 }
 
 /// The person of the ticket of a form, if it has one.
-async fn person_of(app: &App, fields: &Fields) -> Result<Option<(ProviderLogin, String)>, RequestError> {
+async fn person_of(app: &App, fields: &Fields) -> Result<Option<(ProviderLogin, String)>> {
     match fields.text("ticket") {
         "" => Ok(None),
         ticket => {
@@ -371,12 +363,7 @@ async fn person_of(app: &App, fields: &Fields) -> Result<Option<(ProviderLogin, 
 
 /// POST /register: username, password or ticket, email, invitation, application, answer, token, next, reason. Which are
 /// needed depends on the site. Redirects with the new session.
-pub async fn register(
-    app: App,
-    device: Device,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn register(app: App, device: Device, here: LocalPath, fields: Fields) -> Result<Response> {
     let wanted: WantedPage = fields.read()?;
     let login = person_of(&app, &fields).await?.map(|(login, _)| login);
     let opened = open_account(&app, &fields.read()?, login.as_ref(), &device).await?;
@@ -399,7 +386,7 @@ pub(crate) async fn open_account(
     form: &Registration,
     provider: Option<&ProviderLogin>,
     device: &Device,
-) -> Result<SignedUp, RequestError> {
+) -> Result<SignedUp> {
     let Registration { username, password, email, invitation, application, answer, token } = form;
     let verified = provider.and_then(ProviderLogin::verified_email);
     let sign_up = SignUp {
@@ -439,34 +426,28 @@ pub async fn create_account(
     app: App,
     device: Device,
     Form(form): Form<Registration>,
-) -> Result<Json<NewAccountResponse>, RequestError> {
+) -> Result<Json<NewAccountResponse>> {
     Ok(Json(open_account(&app, &form, None, &device).await?.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::framed;
+    use crate::markup::test_support::framed_with;
     use strum::IntoEnumIterator;
+    use tidings_domain::values::Rules;
 
     fn page(mode: SignupMode, facts: &SignupFacts) -> String {
-        let wanted = WantedPage::leading_to("/news/1");
-        framed(None, |frame| {
-            let mut rules = frame.rules.clone();
-            rules.accounts.signup = mode;
-            let parts = (frame.settings, &rules, frame.caches);
-            let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
-            RegisterPage {
-                invitation: "<i>",
-                wanted: &wanted,
-                token: None,
-                facts,
-                has_mail: false,
-                person: None,
-            }
-            .render(&frame)
-            .into_string()
-        })
+        let wanted = &WantedPage::leading_to("/news/1");
+        let page =
+            RegisterPage { invitation: "<i>", wanted, token: None, facts, has_mail: false, person: None };
+        framed_with(&rules(mode), None, |frame| page.render(frame)).into_string()
+    }
+
+    fn rules(signup: SignupMode) -> Rules {
+        let mut rules = Rules::default();
+        rules.accounts.signup = signup;
+        rules
     }
 
     #[test]
@@ -494,12 +475,7 @@ mod tests {
     #[test]
     fn every_mode_is_said_in_a_sentence() {
         for mode in SignupMode::iter() {
-            let said = framed(None, |frame| {
-                let mut rules = frame.rules.clone();
-                rules.accounts.signup = mode;
-                let parts = (frame.settings, &rules, frame.caches);
-                ways_in(&Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None))
-            });
+            let said = framed_with(&rules(mode), None, ways_in);
             assert!(said.ends_with('.') && said.contains("sign up"), "{said}");
         }
     }

@@ -4,23 +4,18 @@
 use super::confirm_email::{reminder, state_of_mail};
 use super::form::{profile_change, whole_profile_change};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::sessions::connection::{proof, provider_name};
 use crate::features::sessions::second_factors::whose_password;
-use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{
     ACCOUNT_SETTINGS, LEAVE, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, SIGN_IN_SERVICE_SETTINGS,
     profile_address,
 };
-use crate::markup::fields::{Field, select};
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
+use crate::markup::fields::select;
 use crate::markup::parts::tab;
-use crate::request::answers::DONE;
+use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::cookies;
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::request::{DONE, LocalPath, SignedFields};
 use axum::Json;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -125,7 +120,7 @@ pub(super) fn with_session(app: &App, session: Option<Session>, response: impl I
 
 /// Changes a profile, for the form and for the API. Returns the new session after a change of the
 /// password. A repeat returns none: the store holds no session tokens.
-pub(super) async fn save_profile(app: &App, form: &SignedFields) -> Result<Option<Session>, RequestError> {
+pub(super) async fn save_profile(app: &App, form: &SignedFields) -> Result<Option<Session>> {
     change_profile(app, form, || whole_profile_change(&form.fields)).await
 }
 
@@ -133,12 +128,12 @@ pub(super) async fn save_profile(app: &App, form: &SignedFields) -> Result<Optio
 pub(super) async fn change_profile(
     app: &App,
     form: &SignedFields,
-    read: impl FnOnce() -> Result<ProfileChange, RequestError>,
-) -> Result<Option<Session>, RequestError> {
+    read: impl FnOnce() -> Result<ProfileChange>,
+) -> Result<Option<Session>> {
     let mut session = None;
     let saving = async {
         let change = read()?;
-        session = account::update_profile(&app.site, app.now(), owner(form)?, &change).await?;
+        session = account::update_profile(&app.site, app.now(), form.owner()?, &change).await?;
         Ok::<_, RequestError>(())
     };
     form.user.once(&app.site, saving).await?;
@@ -374,7 +369,7 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 }
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account.
-pub async fn settings(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn settings(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let has_mail = app.mailer.is_some();
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, has_mail))
 }
@@ -386,7 +381,7 @@ pub async fn change_password() -> Redirect {
 
 /// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret; `next` where the form is on
 /// another page.
-pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
     let (tab, address) = Tab::at(&here);
     let next = form.fields.get("next").map(LocalPath::parse);
     let own = form.fields.only(tab.fields());
@@ -405,7 +400,7 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
 }
 
 /// POST /api/updateprofile.
-pub async fn update_profile(app: App, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn update_profile(app: App, form: SignedFields) -> Result<Response> {
     let session = save_profile(&app, &form).await?;
     Ok(with_session(&app, session, Json(DONE)))
 }

@@ -8,16 +8,13 @@ use super::admin::attention::{Facts, attention};
 use super::admin::figures::{Row, Unit, charts};
 use super::changes::VERSION;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::begin_long;
 use crate::limits::ADMIN_STORIES;
 use crate::markup::dates;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
-use crate::request::form::Fields;
-use crate::request::viewer::SignedForm;
+use crate::markup::{Administrator, Frame, Notice, Page};
+use crate::request::{Fields, SignedForm};
 use crate::server::figures as app_figures;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -67,7 +64,6 @@ impl Tab {
 impl AdminPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
-            h1 { (t!("Administration")) }
             nav.tabs aria-label=(t!("Administration")) {
                 ul {
                     @for (part, address, name) in Tab::ALL { (tab(address, name.text(), part == self.tab)) }
@@ -79,7 +75,7 @@ impl AdminPage<'_> {
                 Tab::Server => (self.server(frame)),
             }
         };
-        frame.page(t!("Administration"), &content)
+        frame.headed(t!("Administration"), &content)
     }
 
     /// The matters that need a person, and the last hours.
@@ -256,7 +252,7 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
 pub async fn admin(
     Page { app, mut visit, user, here }: Page<Administrator>,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     app_figures::note(&app);
     let counts = statistics::counts(&mut visit).await?;
     let waiting = administration::waiting(&mut visit).await?;
@@ -286,14 +282,14 @@ pub async fn admin(
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
-pub async fn recompute(app: App, form: SignedForm<()>) -> Result<Redirect, RequestError> {
+pub async fn recompute(app: App, form: SignedForm<()>) -> Result<Redirect> {
     let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
     let (notice, stored) = recomputed.map_or((Notice::Recomputing, 0), |stored| (Notice::Recomputed, stored));
     Ok(notice.redirect_with(stored, &app, &form.user, "/admin?tab=server"))
 }
 
 /// Recomputes all ranks. Returns how many; `None` while it is still running.
-async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, RequestError> {
+async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>> {
     let (site, now) = (app.site.clone(), app.now());
     begin_long(async move {
         let recomputed = ranks::recompute_ranks(&site, now, &user).await;
@@ -310,7 +306,7 @@ async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, Request
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, line, news, user};
+    use crate::markup::test_support::{assert_has, framed, line, news, user};
     use tidings_domain::administration::Backlog;
     use tidings_domain::jobs::JobStatus;
     use tidings_domain::queue::LaneFigures;
@@ -329,12 +325,8 @@ mod tests {
                     messages: 24,
                     feeds: 25,
                 },
-                conditions: Vec::new(),
-                errors: 0,
-                panics: 0,
                 sends_mail: true,
-                vote_rings: 0,
-                makes_backups: false,
+                ..Facts::default()
             },
             chronicle: &Chronicle::default(),
             uptime_seconds: 7_200,
@@ -354,23 +346,24 @@ mod tests {
             tab: Tab::Server,
         };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
-        for part in [
-            "<dd>12</dd>",
-            "<dd>345</dd>",
-            "<dd>23</dd>",
-            "<dd>24</dd>",
-            "<dd>25</dd>",
-            "<dd>15 ms</dd>",
-            "<dd>1,234 ms</dd>",
-            "<dd>2 hours</dd>",
-            "2.00",
-            "<td><code>story fragments</code></td>",
-            "12,345",
-            r#"action="/admin/recompute""#,
-            "&lt;b&gt;",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                "<dd>12</dd>",
+                "<dd>345</dd>",
+                "<dd>23</dd>",
+                "<dd>24</dd>",
+                "<dd>25</dd>",
+                "<dd>15 ms</dd>",
+                "<dd>1,234 ms</dd>",
+                "<dd>2 hours</dd>",
+                "2.00",
+                "<td><code>story fragments</code></td>",
+                "12,345",
+                r#"action="/admin/recompute""#,
+                "&lt;b&gt;",
+            ],
+        );
         // The matters that need a person come first.
         page.tab = Tab::Today;
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();

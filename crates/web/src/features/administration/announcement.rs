@@ -1,17 +1,15 @@
 //! The announcement above every page, and the stories that are pinned to the top of the front page.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::acting::ModeratedResponse;
 use crate::features::moderation::form::{hours, time};
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::OUTSIDE;
-use crate::request::answers::answer;
+use crate::markup::{Administrator, Field, Frame, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
+use crate::request::form::{form, optional, parsed, text_or_empty};
+use crate::request::{Fields, answer};
 use crate::route::{LONG, SHORT};
 use axum::Json;
 use maud::{Markup, html};
@@ -45,9 +43,15 @@ form! {
         /// now, the change is refused.
         pub seen: Option<Timestamp> = optional(time), u64, required = false;
     }
+
+    /// An announcement that the member does not want to see again.
+    pub struct DismissForm {
+        /// When it was made.
+        pub made: u64 = parsed(m!("it must be the time of an announcement")), values::Id;
+    }
 }
 
-fn pinned(fields: &Fields, name: &'static str) -> Result<Vec<NewsId>, RequestError> {
+fn pinned(fields: &Fields, name: &'static str) -> Result<Vec<NewsId>> {
     let numbers = fields.text(name).split(',').map(str::trim).filter(|number| !number.is_empty());
     numbers.map(|number| number.parse().map_err(|_| WRONG_PINNED)).collect()
 }
@@ -61,12 +65,12 @@ const NOT_SHOWN: RequestError =
     RequestError::field("pinned", m!("it must be the numbers of stories that are shown"));
 
 impl AnnouncementForm {
-    fn check(&self, _: &Fields) -> Result<(), RequestError> {
+    fn check(&self, _: &Fields) -> Result<()> {
         self.at(Timestamp::default()).map(drop)
     }
 
     /// The announcement, if it is made at some time.
-    fn at(&self, now: Timestamp) -> Result<Announcement, RequestError> {
+    fn at(&self, now: Timestamp) -> Result<Announcement> {
         let end = |hours: Hours| hours.map(|hours| Timestamp(now.0.saturating_add(hours * 3_600)));
         let line = (&*self.text, &*self.url, end(self.hours));
         let made =
@@ -79,14 +83,6 @@ impl AnnouncementForm {
                 m!("it must be a full address, or a page of this site, such as /about"),
             ),
         })
-    }
-}
-
-form! {
-    /// An announcement that the member does not want to see again.
-    pub struct DismissForm {
-        /// When it was made.
-        pub made: u64 = parsed(m!("it must be the time of an announcement")), values::Id;
     }
 }
 
@@ -121,9 +117,7 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
 }
 
 /// GET /api/admin/announcement.
-pub async fn current(
-    Page { app, mut visit, .. }: Page<Administrator>,
-) -> Result<Json<AnnouncementResponse>, RequestError> {
+pub async fn current(Page { app, mut visit, .. }: Page<Administrator>) -> Result<Json<AnnouncementResponse>> {
     let announcement = announcing::current(&mut visit).await;
     Ok(Json((&announcement, app.now()).into()))
 }

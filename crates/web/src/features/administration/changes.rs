@@ -1,9 +1,8 @@
 //! The change log of the version that is running.
 
-use crate::error::RequestError;
-use crate::markup::frame::Frame;
+use crate::error::Result;
 use crate::markup::markdown::markdown;
-use crate::markup::page::{Administrator, Page};
+use crate::markup::{Administrator, Frame, Page};
 use maud::{Markup, html};
 use tidings_language::t;
 
@@ -13,14 +12,13 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CHANGES: &str = include_str!("../../../../../CHANGELOG.md");
 
 /// GET /admin/changes.
-pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (t!("Changes")) }
         p { (t!("This server is Tidings {version}.", version = VERSION)) }
         div.prose { @for block in blocks(CHANGES) { (block.render(&frame)) } }
     };
-    Ok(frame.page(t!("Changes"), &content))
+    Ok(frame.headed(t!("Changes"), &content))
 }
 
 /// A part of the change log.

@@ -4,16 +4,15 @@ mod messages;
 pub mod sending;
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::form::switch;
-use crate::markup::frame::Frame;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
-use crate::request::answers::answer;
+use crate::markup::{Frame, Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, filled, form, optional, parsed, valid};
+use crate::request::form::{filled, form, optional, parsed, valid};
+use crate::request::{Fields, answer};
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
@@ -56,7 +55,7 @@ form! {
 }
 
 /// The kinds: a list in a call, and a box for each on the page. `None` if the form has neither.
-fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
+fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>> {
     let mut all = fields.get("kinds").map(str::to_owned);
     for name in HookKind::iter().map(HookKind::name).filter(|name| fields.text(name) == "1") {
         all = Some(all.map_or_else(|| name.to_owned(), |all| format!("{all},{name}")));
@@ -65,7 +64,7 @@ fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
 }
 
 impl HookForm {
-    fn check(&self, fields: &Fields) -> Result<(), RequestError> {
+    fn check(&self, fields: &Fields) -> Result<()> {
         if self.hook_id.is_none() && !self.remove && !self.test {
             fields.required("address")?;
             fields.required("kinds").or_else(|missing| self.kinds.as_ref().map(|_| "").ok_or(missing))?;
@@ -76,10 +75,9 @@ impl HookForm {
         self.change().map(drop)
     }
 
-    fn change(&self) -> Result<HookChange, RequestError> {
-        let missing = |name| RequestError::field(name, RequestError::MISSING);
+    fn change(&self) -> Result<HookChange> {
         if self.remove || self.test {
-            let hook = self.hook_id.ok_or_else(|| missing("hook_id"))?;
+            let hook = self.hook_id.ok_or(RequestError::missing("hook_id"))?;
             return Ok(if self.remove { HookChange::Remove(hook) } else { HookChange::Test(hook) });
         }
         let (address, secret) = (self.address.clone(), self.secret.clone());
@@ -89,9 +87,9 @@ impl HookForm {
         }
         let secret = secret.map_or_else(|| HookSecret::parse(""), Ok).map_err(Refusal::from)?;
         let hook = Hook {
-            address: address.ok_or_else(|| missing("address"))?,
+            address: address.ok_or(RequestError::missing("address"))?,
             secret,
-            kinds: kinds.ok_or_else(|| missing("kinds"))?,
+            kinds: kinds.ok_or(RequestError::missing("kinds"))?,
             format: format.unwrap_or(HookFormat::Full),
         };
         hook.check().map_err(Refusal::from)?;
@@ -114,9 +112,7 @@ answer! {
         status;
         hooks: Vec<HookEntry> = hooks.into_iter().map(HookEntry::from).collect();
     }
-}
 
-answer! {
     /// A webhook. Its secret is not shown.
     pub struct HookEntry as Hook from (hook: ShownHook) {
         hook_id: u64 = hook.id.0;
@@ -133,9 +129,7 @@ answer! {
         /// The last 20 attempts, the newest first.
         results: Vec<HookResultEntry> = hook.results.into_iter().map(HookResultEntry::from).collect();
     }
-}
 
-answer! {
     /// An attempt to send a webhook a message.
     struct HookResultEntry as HookResult from (result: HookResult) {
         /// When, in Unix seconds.
@@ -149,9 +143,7 @@ answer! {
         /// How long it took.
         milliseconds: u64 = result.milliseconds;
     }
-}
 
-answer! {
     /// A webhook was added, changed or removed, or gets a test.
     pub struct HookChangedResponse as HookChanged from (hook: HookId) {
         status;
@@ -161,16 +153,15 @@ answer! {
 }
 
 /// GET /api/admin/hooks.
-pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<HooksResponse>, RequestError> {
+pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<HooksResponse>> {
     Ok(Json(hooks::all(&app.site, &user).await?.into()))
 }
 
 /// GET /admin/hooks.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let hooks = hooks::all(&app.site, &user).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (t!("Webhooks")) }
         p {
             (t!(
                 "Other servers can be told what happens here, such as a chat of your moderators. The manual describes \
@@ -184,7 +175,7 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
         }
         p { a.action href="/admin" { (t!("Administration")) } }
     };
-    Ok(frame.page(t!("Webhooks"), &content))
+    Ok(frame.headed(t!("Webhooks"), &content))
 }
 
 fn kind_words(kind: HookKind) -> &'static str {
@@ -319,10 +310,8 @@ pub fn actions() -> Vec<ActionEntry> {
                 Box::pin(async move {
                     by.user.require_admin().map_err(Error::from)?;
                     form.demand_public(app).map_err(Error::from)?;
-                    let change = form.change()?;
-                    Ok::<_, RequestError>(
-                        hooks::change(&app.site, app.now(), by, (&change, write_site_change)).await?,
-                    )
+                    let change = (&form.change()?, write_site_change as _);
+                    hooks::change(&app.site, app.now(), by, change).await.map_err(RequestError::from)
                 })
             },
         )

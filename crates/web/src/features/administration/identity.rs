@@ -2,17 +2,16 @@
 
 use super::announcement;
 use crate::App;
-use crate::error::{Malformed, RequestError, inputs};
+use crate::error::{Malformed, RequestError, Result, inputs};
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
 use crate::markup::brand::colour_preview;
-use crate::markup::fields::{Field, select};
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Administrator, Page};
-use crate::request::form::{FORM_PAGE, Fields, SentFields};
+use crate::markup::fields::select;
+use crate::markup::{Administrator, Field, Frame, Notice, Page};
+use crate::request::form::{FORM_PAGE, SentFields};
 use crate::request::json::read_body;
-use crate::request::viewer::{SignedFields, demand_secret};
+use crate::request::viewer::demand_secret;
+use crate::request::{Fields, SignedFields};
 use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, Request};
@@ -231,11 +230,10 @@ fn sign_up(frame: &Frame<'_>) -> Markup {
 }
 
 /// GET /admin/site.
-pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup> {
     let identity = visit.identity().await;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (t!("This site")) }
         (form(&frame, &identity))
         (logo(&frame))
         (announcement::section(&frame))
@@ -243,12 +241,12 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Res
         p { a.action href="/welcome" { (t!("Set-up checklist")) } }
         p { a.action href="/admin" { (t!("Administration")) } }
     };
-    Ok(frame.page(t!("This site"), &content))
+    Ok(frame.headed(t!("This site"), &content))
 }
 
 /// POST /admin/site: the fields of [`SITE_SETTINGS`], `link1_label`, `link1_address` and so
 /// on to 8, apisecret.
-pub async fn change(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn change(app: App, form: SignedFields) -> Result<Redirect> {
     form.user.require_admin()?;
     let wrong = |(name, error): (_, IdentityError)| (name, inputs::identity(&error).to_string());
     let stored = identity::of_site(&app.site, app.now()).await?;
@@ -270,7 +268,7 @@ impl FromRequest<App> for SentLogo {
     type Rejection = RequestError;
 
     /// Refuses anybody who is not an administrator before the body is read.
-    async fn from_request(mut request: Request, app: &App) -> Result<Self, RequestError> {
+    async fn from_request(mut request: Request, app: &App) -> Result<Self> {
         let signed_in: Page<Administrator> = request.extract_parts_with_state(app).await?;
         let sent = request.extensions().get::<SentFields>().cloned();
         let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
@@ -300,13 +298,13 @@ impl FromRequest<App> for SentLogo {
 }
 
 /// POST /admin/site/logo: logo (a file), apisecret.
-pub async fn change_logo(app: App, SentLogo { user, logo }: SentLogo) -> Result<Redirect, RequestError> {
+pub async fn change_logo(app: App, SentLogo { user, logo }: SentLogo) -> Result<Redirect> {
     administration::change_logo(&app.site, &user, Some(&logo)).await?;
     Ok(Notice::SiteSaved.redirect(&app, &user, ADDRESS))
 }
 
 /// POST /admin/site/removelogo: apisecret.
-pub async fn remove_logo(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn remove_logo(app: App, form: SignedFields) -> Result<Redirect> {
     let changing = administration::change_logo(&app.site, &form.user, None);
     form.user.once(&app.site, changing).await?;
     Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS))

@@ -1,21 +1,17 @@
 //! The calls.
 
 use super::highlights::Highlighter;
-use super::hits::{Around, FoundItem, Tags, answer, hit};
+use super::hits::{Around, FoundItem, answer, hit, tags};
 use super::items;
 use super::query::{HitsQuery, Known};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::hacker_news::text::plain_html;
 use crate::features::search::searching::{Given, MOST_EXACT, find_given};
 use crate::limits::{API_LIST_BYTES, HIT_PAGES_AT_ONCE, HITS_AT_ONCE, PAGE_ROWS};
-use crate::request::answers::JSON;
-use crate::request::answers::answer;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::Form;
-use crate::request::path::PathOf;
-use crate::request::viewer::ClientAddress;
+use crate::request::{ClientAddress, Form, JSON, PathOf, answer};
 use axum::extract::RawQuery;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -60,7 +56,7 @@ pub async fn search(
     ClientAddress(from): ClientAddress,
     RawQuery(params): RawQuery,
     Form(query): Form<HitsQuery>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let sort = if query.has_words() { Sort::Relevance } else { Sort::Votes };
     find(&app, query, params.unwrap_or_default(), sort, from).await
 }
@@ -71,7 +67,7 @@ pub async fn search_by_date(
     ClientAddress(from): ClientAddress,
     RawQuery(params): RawQuery,
     Form(query): Form<HitsQuery>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     find(&app, query, params.unwrap_or_default(), Sort::New, from).await
 }
 
@@ -80,13 +76,7 @@ pub async fn search_by_date(
 static MAKING: Semaphore = Semaphore::const_new(HIT_PAGES_AT_ONCE);
 
 /// Rounds: at most 8, and 7 for each [`HITS_AT_ONCE`] hits.
-async fn find(
-    app: &App,
-    query: HitsQuery,
-    params: String,
-    sort: Sort,
-    from: IpAddr,
-) -> Result<Response, RequestError> {
+async fn find(app: &App, query: HitsQuery, params: String, sort: Sort, from: IpAddr) -> Result<Response> {
     let began = Instant::now();
     let mut visit = app.visitor();
     let rules = app.site.rules.hacker_news.clone();
@@ -118,8 +108,8 @@ async fn find(
         let made = tokio::task::spawn_blocking(move || {
             let found = found.iter().take_while(|_| waiting.strong_count() > 0);
             let mut highlighter = Highlighter::new(&index, &search, asked.looked_for());
-            let tags = found.map(|found| (found, Tags::of(found, &around, &rules)));
-            let fitting = tags.filter(|(_, tags)| tags.fit(&asked.tags));
+            let tagged = found.map(|found| (found, tags(found, &around, &rules)));
+            let fitting = tagged.filter(|(_, tags)| asked.fits(tags));
             let hits =
                 fitting.filter_map(|(found, tags)| hit(found, &tags, &around, &asked, &mut highlighter));
             hits.map(|hit| hit.to_string()).collect::<Vec<String>>()
@@ -144,14 +134,14 @@ async fn find(
 }
 
 /// GET /api/v1/items/{number}.
-pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
+pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response> {
     let number: ItemNumber = number.parse().map_err(|_| RequestError::NotFound)?;
     let mut visit = app.visitor();
     Ok((HEADERS, items::read(&mut visit, number).await?).into_response())
 }
 
 /// GET /api/v1/users/{name}.
-pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
+pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response> {
     let mut visit = app.visitor();
     let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;
     let about = (!person.about.trim().is_empty()).then(|| plain_html(&person.about));

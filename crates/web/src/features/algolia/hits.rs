@@ -1,6 +1,7 @@
 //! The hits of a search.
 
 use super::highlights::Highlighter;
+use super::items::{item_at, replied_to};
 use super::query::{HitsQuery, Tag};
 use crate::features::hacker_news::text::text_html;
 use crate::limits::HIT_COMMENTS;
@@ -16,7 +17,7 @@ use tidings_domain::items::Item;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::numbered::lists::StoryKind;
-use tidings_domain::values::{CommentAddress, HackerNewsRules, ItemNumber, NewsId, Timestamp};
+use tidings_domain::values::{HackerNewsRules, ItemNumber, NewsId, Timestamp};
 use tidings_domain::{Error, numbered};
 
 /// A story or a comment that was found.
@@ -51,11 +52,7 @@ impl FoundItem {
     /// The item that a comment replies to.
     fn parent(&self) -> Option<Item> {
         let Self::Comment(comment) = self else { return None };
-        let news = comment.news.id;
-        Some(match comment.line().comment.parent_id {
-            Some(comment) => Item::Comment(CommentAddress { news, comment }),
-            None => Item::Story(news),
-        })
+        Some(replied_to(comment.news.id, comment.line().comment.parent_id))
     }
 
     fn author(&self) -> Option<&str> {
@@ -105,11 +102,8 @@ impl Around {
                 FoundItem::Story(_) => None,
                 FoundItem::Comment(comment) => Some(lines.position(comment.line().comment.id)?),
             };
-            let reply = |position: usize| {
-                let comment = lines.places().get(position)?.id;
-                Some(Item::Comment(CommentAddress { news: lines.news(), comment }))
-            };
-            Some((found.item(), lines.told_below(position).into_iter().filter_map(reply).collect()))
+            let replies = lines.told_below(position).into_iter();
+            Some((found.item(), replies.filter_map(|reply| item_at(lines, reply)).collect()))
         });
         let replies: HashMap<Item, Vec<Item>> = replies.collect();
         let named = found.iter().flat_map(|found| {
@@ -126,63 +120,21 @@ impl Around {
 }
 
 /// The tags of what was found.
-pub(super) struct Tags {
-    kind: &'static str,
-    author: Option<String>,
-    story: Option<u64>,
-    story_kind: Option<StoryKind>,
-    is_on_front_page: bool,
-}
-
-impl Tags {
-    pub(super) fn of(found: &FoundItem, around: &Around, rules: &HackerNewsRules) -> Self {
-        let news = found.story();
-        let is_story = matches!(found, FoundItem::Story(_));
-        Self {
-            kind: if is_story { "story" } else { "comment" },
-            author: found.author().map(str::to_owned),
-            story: around.number(Item::Story(news.id)),
-            story_kind: StoryKind::of(rules, news).filter(|_| is_story),
-            is_on_front_page: is_story && around.front_page.contains(&news.id),
-        }
-    }
-
-    /// Whether a search for some tags finds them: one of each group.
-    pub(super) fn fit(&self, groups: &[Vec<Tag>]) -> bool {
-        groups.iter().all(|group| group.iter().any(|tag| self.has(tag)))
-    }
-
-    fn has(&self, tag: &Tag) -> bool {
-        match tag {
-            Tag::Story => self.kind == "story",
-            Tag::Comment => self.kind == "comment",
-            Tag::Kind(kind) => self.story_kind == Some(*kind),
-            Tag::FrontPage => self.is_on_front_page,
-            Tag::Author(name) => {
-                self.author.as_deref().is_some_and(|author| author.eq_ignore_ascii_case(name))
-            }
-            Tag::OfStory(number) => self.story == Some(number.0),
-            Tag::Other => false,
-        }
-    }
-
-    fn names(&self) -> Vec<String> {
-        let kind = self.story_kind.map(|kind| match kind {
-            StoryKind::Job => "job".to_owned(),
-            StoryKind::Ask => "ask_hn".to_owned(),
-            StoryKind::Show => "show_hn".to_owned(),
-        });
-        let first = self.is_on_front_page.then(|| "front_page".to_owned());
-        let author = self.author.as_ref().map(|author| format!("author_{author}"));
-        let story = self.story.map(|story| format!("story_{story}"));
-        [Some(self.kind.to_owned()), author, story, kind, first].into_iter().flatten().collect()
-    }
+pub(super) fn tags(found: &FoundItem, around: &Around, rules: &HackerNewsRules) -> Vec<Tag> {
+    let news = found.story();
+    let is_story = matches!(found, FoundItem::Story(_));
+    let author = found.author().map(|name| Tag::Author(name.to_owned()));
+    let story = around.numbers.get(&Item::Story(news.id)).map(|number| Tag::OfStory(*number));
+    let kind = StoryKind::of(rules, news).filter(|_| is_story).map(Tag::Kind);
+    let first = (is_story && around.front_page.contains(&news.id)).then_some(Tag::FrontPage);
+    let of_all = if is_story { Tag::Story } else { Tag::Comment };
+    [Some(of_all), author, story, kind, first].into_iter().flatten().collect()
 }
 
 /// The hit of what was found; `None` for something without a number.
 pub(super) fn hit(
     found: &FoundItem,
-    tags: &Tags,
+    tags: &[Tag],
     around: &Around,
     query: &HitsQuery,
     highlighter: &mut Highlighter,
@@ -235,7 +187,7 @@ pub(super) fn hit(
         put(url, address.into());
     }
     put("updated_at", date(time).into());
-    put("_tags", tags.names().into());
+    put("_tags", tags.iter().map(Tag::to_string).collect());
     if let Some(names) = &query.retrieved {
         hit.retain(|name, _| names.contains(name));
     }

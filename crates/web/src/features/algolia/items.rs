@@ -1,7 +1,7 @@
 //! An item with all comments below it.
 
 use super::hits::date;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::hacker_news::text::text_html;
 use crate::limits::PAGE_LIST_BYTES;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ const BOUNDS: PartBounds = PartBounds {
 ///
 /// # Errors
 /// [`RequestError::NotFound`] for an item that is not there, or that visitors do not see; or the store's.
-pub(super) async fn read(visit: &mut Visit, number: ItemNumber) -> Result<String, RequestError> {
+pub(super) async fn read(visit: &mut Visit, number: ItemNumber) -> Result<String> {
     let (news, comment) = match lists::item(visit, number).await?.ok_or(RequestError::NotFound)? {
         Item::Story(news) => (news, None),
         Item::Comment(CommentAddress { news, comment }) => (news, Some(comment)),
@@ -77,17 +77,19 @@ fn branch_end(lines: &ThreadLines, root: Option<CommentId>) -> usize {
     start + 1 + below.count()
 }
 
-fn item_at(lines: &ThreadLines, position: usize) -> Option<Item> {
+/// The comment at a position of a thread.
+pub(super) fn item_at(lines: &ThreadLines, position: usize) -> Option<Item> {
     let comment = lines.places().get(position)?.id;
     Some(Item::Comment(CommentAddress { news: lines.news(), comment }))
 }
 
 fn parent_of(lines: &ThreadLines, position: usize) -> Option<Item> {
-    let news = lines.news();
-    Some(match lines.places().get(position)?.parent {
-        Some(comment) => Item::Comment(CommentAddress { news, comment }),
-        None => Item::Story(news),
-    })
+    Some(replied_to(lines.news(), lines.places().get(position)?.parent))
+}
+
+/// The item that a comment on a story replies to: another comment, if it names one.
+pub(super) fn replied_to(news: NewsId, parent: Option<CommentId>) -> Item {
+    parent.map_or(Item::Story(news), |comment| Item::Comment(CommentAddress { news, comment }))
 }
 
 struct Tree<'a> {
@@ -100,12 +102,7 @@ impl Tree<'_> {
         self.numbers.get(&item).map(|number| number.0)
     }
 
-    fn story(
-        &self,
-        number: ItemNumber,
-        positions: Range<usize>,
-        is_whole: bool,
-    ) -> Result<String, RequestError> {
+    fn story(&self, number: ItemNumber, positions: Range<usize>, is_whole: bool) -> Result<String> {
         let line = Seen::by_visitors(&self.thread.news, ShownIn::List).ok_or(RequestError::NotFound)?;
         let news: &News = &line.news;
         let entry = json!({
@@ -117,7 +114,7 @@ impl Tree<'_> {
         Ok(self.with_children(&entry, positions, is_whole))
     }
 
-    fn branch(&self, mut positions: Range<usize>, is_whole: bool) -> Result<String, RequestError> {
+    fn branch(&self, mut positions: Range<usize>, is_whole: bool) -> Result<String> {
         let root = positions.next().and_then(|root| self.comment(root)).ok_or(RequestError::NotFound)?;
         Ok(self.with_children(&root, positions, is_whole))
     }

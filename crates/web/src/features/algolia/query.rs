@@ -1,10 +1,12 @@
 //! The parameters of a search, and the search that they make.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{HIT_CHARACTERS, HIT_FILTERS, HIT_WORDS, MOST_HITS, PAGE_HITS};
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{filled, parsed};
+use crate::request::{Fields, FromFields};
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use tidings_domain::items::Item;
 use tidings_domain::numbered::lists::StoryKind;
@@ -66,26 +68,50 @@ pub enum Tag {
     Other,
 }
 
+/// The tags that have a name alone.
+static NAMED: [(&str, Tag); 6] = [
+    ("story", Tag::Story),
+    ("comment", Tag::Comment),
+    ("job", Tag::Kind(StoryKind::Job)),
+    ("ask_hn", Tag::Kind(StoryKind::Ask)),
+    ("show_hn", Tag::Kind(StoryKind::Show)),
+    ("front_page", Tag::FrontPage),
+];
+
 impl Tag {
     fn parse(tag: &str) -> Self {
-        match tag {
-            "story" => Self::Story,
-            "comment" => Self::Comment,
-            "job" => Self::Kind(StoryKind::Job),
-            "ask_hn" => Self::Kind(StoryKind::Ask),
-            "show_hn" => Self::Kind(StoryKind::Show),
-            "front_page" => Self::FrontPage,
-            tag => match (tag.strip_prefix("author_"), tag.strip_prefix("story_")) {
-                (Some(name), _) => Self::Author(name.to_owned()),
-                (_, Some(number)) => number.parse().map_or(Self::Other, Self::OfStory),
-                _ => Self::Other,
-            },
+        let named = NAMED.iter().find(|(name, _)| *name == tag).map(|(_, named)| named.clone());
+        named.unwrap_or_else(|| match (tag.strip_prefix("author_"), tag.strip_prefix("story_")) {
+            (Some(name), _) => Self::Author(name.to_owned()),
+            (_, Some(number)) => number.parse().map_or(Self::Other, Self::OfStory),
+            _ => Self::Other,
+        })
+    }
+
+    /// Whether a search for it finds what has another tag.
+    fn finds(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Author(name), Self::Author(author)) => author.eq_ignore_ascii_case(name),
+            _ => self == other && *self != Self::Other,
         }
     }
 
     /// Whether only stories have it.
     const fn is_of_stories(&self) -> bool {
         matches!(self, Self::Story | Self::Kind(_) | Self::FrontPage)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Author(name) => write!(formatter, "author_{name}"),
+            Self::OfStory(number) => write!(formatter, "story_{number}"),
+            tag => NAMED
+                .iter()
+                .filter(|(_, named)| named == tag)
+                .try_for_each(|(name, _)| formatter.write_str(name)),
+        }
     }
 }
 
@@ -107,20 +133,18 @@ enum Place {
 }
 
 impl FromFields for HitsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let query = fields.text("query").to_owned();
-        let wrong = |name, expected| RequestError::field(name, expected);
         if query.chars().count() > HIT_CHARACTERS {
-            return Err(wrong("query", m!("it must have at most 512 characters")));
+            return Err(RequestError::field("query", m!("it must have at most 512 characters")));
         }
-        let tags = tags(fields.text("tags")).ok_or(wrong("tags", TAGS))?;
-        let filters =
-            filters(fields.text("numericFilters")).ok_or(wrong("numericFilters", NUMERIC_FILTERS))?;
+        let tags = tags(fields.text("tags")).ok_or(RequestError::field("tags", TAGS))?;
+        let filters = filters(fields.text("numericFilters"));
+        let filters = filters.ok_or(RequestError::field("numericFilters", NUMERIC_FILTERS))?;
         let is_advanced = fields.text("advancedSyntax") == "true";
         let place = place(fields.text("restrictSearchableAttributes"));
-        let number = |name, default: usize, expected| match fields.filled(name) {
-            None => Ok(default),
-            Some(text) => text.parse::<usize>().map_err(|_| wrong(name, expected)),
+        let number = |name, default: usize, expected| {
+            filled(parsed(expected))(fields, name).map(|number| number.unwrap_or(default))
         };
         Ok(Self {
             words: terms(&query, is_advanced, place),
@@ -367,6 +391,11 @@ impl HitsQuery {
         numbers.collect()
     }
 
+    /// Whether something with these tags has one of each group of its own.
+    pub fn fits(&self, tags: &[Tag]) -> bool {
+        self.tags.iter().all(|group| group.iter().any(|tag| tags.iter().any(|own| tag.finds(own))))
+    }
+
     /// The places of the hits of its page among all.
     pub fn places(&self) -> Range<usize> {
         let start = self.page.saturating_mul(self.hits).min(MOST_HITS);
@@ -512,20 +541,9 @@ mod tests {
             assert_eq!(bounds(filters(text).unwrap()), expected, "{text}");
         }
         let many = format!("[{}\"points>1\"]", "\"points>1\",".repeat(16));
-        for wrong in [
-            "points",
-            "points>",
-            "votes>3",
-            "points>x",
-            "points==3",
-            ">3",
-            "points>NaN",
-            "points>inf",
-            "[1]",
-            "[[]]",
-            "[\"points\"",
-            &many,
-        ] {
+        let invalid = "points|points>|votes>3|points>x|points==3|>3|points>NaN|points>inf|[1]|[[]]|\
+            [\"points\"";
+        for wrong in invalid.split('|').chain([&*many]) {
             assert_eq!(filters(wrong), None, "{wrong}");
         }
     }

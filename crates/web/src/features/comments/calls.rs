@@ -4,18 +4,14 @@ use super::form::PreviewForm;
 use super::thread_part::sort_field;
 use super::writing::post_or_edit;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::API_COMMENTS;
+use crate::markup::Page;
 use crate::markup::markdown::formatted;
-use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{Status, answer};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, FromFields};
-use crate::request::paging;
-use crate::request::path::PathOf;
-use crate::request::viewer::SignedFields;
+use crate::request::{Fields, Form, FromFields, PathOf, SignedFields, Status, answer, paging};
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -157,7 +153,7 @@ answer! {
 }
 
 /// POST /api/postcomment.
-pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>, RequestError> {
+pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>> {
     Ok(Json(post_or_edit(&app, form.actor(), &form.fields.read()?).await?.into()))
 }
 
@@ -171,7 +167,7 @@ answer! {
 }
 
 /// POST /api/preview.
-pub async fn preview(Form(form): Form<PreviewForm>) -> Result<Json<PreviewResponse>, RequestError> {
+pub async fn preview(Form(form): Form<PreviewForm>) -> Result<Json<PreviewResponse>> {
     let html = if form.text.trim().is_empty() {
         String::new()
     } else {
@@ -202,7 +198,7 @@ const AFTER: &Message =
     m!("it must be the value of next in an earlier answer, and its comment must still exist");
 
 impl FromFields for ThreadPartQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let count =
             paging::count_up_to(MAX_API_COMMENTS, fields, m!("it must be a whole number from 1 to 500"))?;
         let count = count.unwrap_or(MAX_API_COMMENTS);
@@ -223,7 +219,7 @@ pub async fn thread(
     PathOf(id): PathOf<NewsId>,
     Page { mut visit, .. }: Page,
     Form(query): Form<ThreadPartQuery>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
     let thread = threads::get(&mut visit, id, query.sort.into(), wanted).await?;
     let lines = thread.outline();
@@ -231,7 +227,7 @@ pub async fn thread(
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;
-    let new = thread.new_on_first_page(visit.now());
+    let new = thread.new_comments(visit.now(), true);
     let comments = tree(&thread, part, (visit.viewer_id(), new))?;
     let merges = merges(&thread.news.news);
     let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}{merges}}}"#);

@@ -1,9 +1,9 @@
 //! A comment as a page shows it.
 
+use crate::markup::Frame;
 use crate::markup::addresses::comment_address;
 use crate::markup::dates::ago;
 use crate::markup::fragments::{Fragment, Slots, placeholders, written};
-use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::{is_moderator, menu_link};
 use crate::markup::parts::{age, age_as, author, vote_counts};
@@ -146,11 +146,7 @@ pub fn comment_item<'a>(
     level: usize,
 ) -> impl Render + 'a {
     written(move |html| {
-        let comment = match view {
-            Viewed::Whole(line) => line.comment,
-            Viewed::Line(line, _) => line.comment,
-            Viewed::Nothing => return,
-        };
+        let Some(comment) = view.line().map(|line| line.comment) else { return };
         let addresses = CommentAddresses::alone(place.news, comment);
         let item = viewed_comment(frame, (place, CommentMarks::default()), view, &addresses);
         html! { li class={ "depth-" (level) } id=(place.anchor(comment.id)) { (item) } }.render_to(html);

@@ -1,10 +1,11 @@
 //! Comments: writing, editing, deleting, voting.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::stories::form::{STORY, vote_choice};
+use crate::request::Fields;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, id_or_none, parsed, text};
+use crate::request::form::{form, id_or_none, parsed, text};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{CommentAddress, CommentId, NewsId};
 use tidings_language::m;
@@ -26,36 +27,32 @@ form! {
         /// so. Ignored when a comment is edited.
         pub speaking_as: bool = speaks_as_moderator, values::Speaker, required = false;
     }
-}
 
-/// The comment above, unless one is edited.
-fn parent(fields: &Fields, name: &'static str) -> Result<Option<CommentId>, RequestError> {
-    let edited: Option<CommentId> = id_or_none(fields, "comment_id")?;
-    if edited.is_none() { id_or_none(fields, name) } else { Ok(None) }
-}
-
-fn speaks_as_moderator(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
-    match fields.text(name) {
-        "" => Ok(false),
-        "moderator" => Ok(true),
-        _ => Err(RequestError::field(name, m!("it must be moderator"))),
-    }
-}
-
-form! {
     /// A text to see as HTML.
     pub struct PreviewForm {
         /// The text.
         pub text: String = text, values::DraftText;
     }
-}
 
-form! {
     /// A vote on a comment.
     pub struct CommentVoteForm {
         /// The comment.
         pub comment_id: CommentAddress = parsed(m!("it must be two numbers, <news id>-<comment id>")), values::CommentAddress;
         /// The vote.
         pub vote_type: Option<Direction> = vote_choice, values::VoteChoice, required = true;
+    }
+}
+
+/// The comment above, unless one is edited.
+fn parent(fields: &Fields, name: &'static str) -> Result<Option<CommentId>> {
+    let edited: Option<CommentId> = id_or_none(fields, "comment_id")?;
+    if edited.is_none() { id_or_none(fields, name) } else { Ok(None) }
+}
+
+fn speaks_as_moderator(fields: &Fields, name: &'static str) -> Result<bool> {
+    match fields.text(name) {
+        "" => Ok(false),
+        "moderator" => Ok(true),
+        _ => Err(RequestError::field(name, m!("it must be moderator"))),
     }
 }

@@ -2,15 +2,12 @@
 
 use super::comment_item::{CommentContext, comment_item};
 use super::thread::title_link;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SITE_COMMENTS};
 use crate::markup::addresses::{comment_address, news_address};
-use crate::markup::feed_links::FeedKind;
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::page::Page;
 use crate::markup::parts::{empty_page, fitting, more_link};
-use crate::request::form::Fields;
+use crate::markup::{FeedKind, Frame, Page, PageHead};
+use crate::request::Fields;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::seen::{Seen, Viewed};
@@ -24,7 +21,7 @@ use tidings_language::{Message, m, t};
 const ITEM_NUMBER: &Message = m!("it must be an item number, such as 17");
 
 /// GET /comments: before, which leaves only comments with lower item numbers.
-pub async fn page(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Result<Markup> {
     let before = fields.parsed_optional("before", ITEM_NUMBER)?;
     let page = lists::newest(&mut visit, before, SITE_COMMENTS).await?;
     let (shown, rest) = page
@@ -75,7 +72,7 @@ fn listed(frame: &Frame<'_>, comment: &Seen<SiteComment>) -> Markup {
 }
 
 /// GET /item?id=: leads to the story or the comment with an item number.
-pub async fn item(mut visit: Visit, fields: Fields) -> Result<Redirect, RequestError> {
+pub async fn item(mut visit: Visit, fields: Fields) -> Result<Redirect> {
     match lists::item(&mut visit, fields.parsed("id", ITEM_NUMBER)?).await? {
         Some(Item::Story(news)) => Ok(Redirect::to(&news_address(news))),
         Some(Item::Comment(address)) => Ok(Redirect::to(&comment_address(address))),

@@ -1,25 +1,22 @@
 //! The pages of a thread: a story with its comments, or a branch that is too deep for them.
 
-use super::thread_list::{ThreadList, jump_address};
+use super::thread_list::{ThreadPage, jump_address};
 use super::thread_part::{Sorting, ThreadPart, ThreadQuery};
 use super::writing::CommentEditor;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::moderation::flagging::flag_address;
 use crate::features::stories::item::{leading_story, news_buttons};
 use crate::features::stories::marks::story_button;
 use crate::features::stories::story_tools::{edit_note, merged_address, merged_threads, read_merged};
 use crate::markup::addresses::{login_to, news_address};
-use crate::markup::feed_links::FeedKind;
 use crate::markup::fragments::written;
-use crate::markup::frame::Frame;
-use crate::markup::head::{PageHead, PageKind, excerpt};
+use crate::markup::head::{PageKind, excerpt};
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::menu_link;
-use crate::markup::page::Page;
 use crate::markup::parts::{deleted_user, news_anchor};
 use crate::markup::withheld::{lock_notice, shown_title};
-use crate::request::form::Form;
-use crate::request::path::PathOf;
+use crate::markup::{FeedKind, Frame, Page, PageHead};
+use crate::request::{Form, PathOf};
 use crate::route::LoginReason;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -27,32 +24,16 @@ use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::seen::{ShownIn, Viewed};
-use tidings_domain::comments::merged::MergedThread;
-use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
-use tidings_domain::comments::threads::{self, NewComments, Thread};
+use tidings_domain::comments::outline::ThreadLines;
+use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::subscriptions::Subscription;
 use tidings_domain::values::{Closed, CommentId, CommentOrder, NewsId, Thing};
 use tidings_language::{n, t};
 
-/// A page of a thread.
-struct ThreadPage<'a> {
-    part: ThreadPart,
-    thread: &'a Thread,
-    pages: ThreadPages<'a>,
-    /// The positions of its comments.
-    shown: &'a [usize],
-    /// The comment that its address names, and whether the viewer has just posted it.
-    at: Option<(CommentId, bool)>,
-    /// Which comments are new for the viewer.
-    new: Option<NewComments>,
-    /// The threads of the stories that were merged into this one.
-    merged: Vec<MergedThread>,
-}
-
 impl<'a> ThreadPage<'a> {
     /// The page with these comments, or why there is none.
-    fn new(part: ThreadPart, thread: &'a Thread, shown: &'a [usize]) -> Result<Self, RequestError> {
+    fn new(part: ThreadPart, thread: &'a Thread, shown: &'a [usize]) -> Result<Self> {
         let pages = part.pages(thread.outline()).ok_or(Refusal::NoSuchComment)?;
         let exists = (1..=pages.count()).any(|number| u64::try_from(number) == Ok(part.number));
         if exists {
@@ -64,20 +45,12 @@ impl<'a> ThreadPage<'a> {
 
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let title = shown_title(&self.thread.news);
-        let list = ThreadList {
-            part: self.part,
-            thread: self.thread,
-            pages: &self.pages,
-            shown: self.shown,
-            at: self.at,
-            new: self.new,
-        };
         let content = written(|html| {
             self.head(frame).render_to(html);
             self.continuation().render_to(html);
             self.paging(t!("Pages")).render_to(html);
             self.tools().render_to(html);
-            list.render(frame).render_to(html);
+            self.list(frame).render_to(html);
             self.paging(t!("Pages, again")).render_to(html);
             merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
         });
@@ -390,7 +363,7 @@ pub async fn thread(
     PathOf(news): PathOf<NewsId>,
     Page { app, mut visit, here, .. }: Page,
     Form(query): Form<ThreadQuery>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     // Which comments are on a page does not depend on the links of the page.
     let wanted = |lines: &ThreadLines| {
         query.part(lines, CommentOrder::Score).map(|part| part.shown(lines)).unwrap_or_default()
@@ -414,7 +387,7 @@ pub async fn thread(
     // Only the pages of the whole thread count as visits: a branch shows little of it.
     page.new = match part.branch {
         None => thread.note_visit(visit.site(), now, is_first),
-        Some(_) => thread.new_while_reading(now),
+        Some(_) => thread.new_comments(now, false),
     };
     if part.branch.is_none() && is_first {
         page.merged = read_merged(&mut visit, &thread, &shown).await?;

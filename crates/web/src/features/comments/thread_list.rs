@@ -8,9 +8,9 @@ use super::comment_item::{
 };
 use super::thread_part::ThreadPart;
 use crate::limits::COMMENT_CACHE_BYTES;
+use crate::markup::Frame;
 use crate::markup::dates::ago;
 use crate::markup::fragments::{Fragment, PartKey, Slots, written};
-use crate::markup::frame::Frame;
 use crate::markup::parts::deleted_user;
 use crate::markup::vote_buttons::ButtonPair;
 use maud::{Markup, PreEscaped, Render, html};
@@ -18,6 +18,7 @@ use std::cell::LazyCell;
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::seen::{Seen, ShownIn, Viewed};
 use tidings_domain::cache::Shared;
+use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::orders::OrderedLines;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
 use tidings_domain::comments::relatives::{Relatives, relatives};
@@ -33,20 +34,22 @@ const PLACEHOLDER_BYTES: usize = 50;
 /// The usual bytes of a page behind its comments.
 const AFTER_COMMENTS_BYTES: usize = 4_000;
 
-/// The comments on a page of a thread.
-pub struct ThreadList<'a> {
-    /// The page.
+/// A page of a thread.
+pub struct ThreadPage<'a> {
+    /// Which page it is.
     pub part: ThreadPart,
     /// The thread.
     pub thread: &'a Thread,
     /// The pages of the same thread or branch.
-    pub pages: &'a ThreadPages<'a>,
-    /// The positions of the comments.
+    pub pages: ThreadPages<'a>,
+    /// The positions of its comments.
     pub shown: &'a [usize],
-    /// The comment that the address of the page names, and whether the viewer has just posted it.
+    /// The comment that its address names, and whether the viewer has just posted it.
     pub at: Option<(CommentId, bool)>,
-    /// Which comments are new.
+    /// Which comments are new for the viewer.
     pub new: Option<NewComments>,
+    /// The threads of the stories that were merged into this one.
+    pub merged: Vec<MergedThread>,
 }
 
 /// An element of a list whose end is not written yet.
@@ -57,9 +60,9 @@ struct OpenItem {
     is_comment: bool,
 }
 
-impl ThreadList<'_> {
-    /// The list. It is marked if the script cannot find all comments of the story in it.
-    pub fn render(&self, frame: &Frame<'_>) -> impl Render {
+impl ThreadPage<'_> {
+    /// The list of its comments. It is marked if the script cannot find all comments of the story in it.
+    pub fn list(&self, frame: &Frame<'_>) -> impl Render {
         let is_complete = self.part.branch.is_none() && self.pages.is_complete();
         let fragments = self.fragments(frame);
         // Cached markup needs none of it.
@@ -107,9 +110,7 @@ impl ThreadList<'_> {
         let is_usual = self.part.branch.is_none() && !is_posted;
         let lines = Some(&self.thread.lines).filter(|lines| is_usual && lines.is_whole())?;
         let key = fragments_key(self.part, ButtonPair::of_members(frame));
-        frame.derived_part::<ThreadFragments, _>(lines, key, |lines, _, _| {
-            page_fragments(frame, lines, self.part)
-        })
+        frame.derived::<ThreadFragments, _>(lines, key, |lines, _| page_fragments(frame, lines, self.part))
     }
 
     /// Writes a comment and leaves its element open for the replies.
@@ -121,12 +122,8 @@ impl ThreadList<'_> {
         (position, relatives, fragment): (usize, &dyn Fn(usize) -> Relatives, Option<&CommentFragment>),
     ) {
         let view = self.thread.view(position);
-        let comment = match view {
-            Viewed::Whole(line) => line.comment,
-            Viewed::Line(line, _) => line.comment,
-            // Nothing is below it.
-            Viewed::Nothing => return,
-        };
+        // Where nothing is shown, nothing is below it.
+        let Some(comment) = view.line().map(|line| line.comment) else { return };
         let level = self.pages.level(position);
         // Comments on an earlier page that this one is below.
         while open.len() < level {
@@ -147,7 +144,7 @@ impl ThreadList<'_> {
             (view, _) => {
                 let relatives = relatives(position);
                 let addresses =
-                    addresses(self.part, self.thread.outline(), self.pages, (position, relatives));
+                    addresses(self.part, self.thread.outline(), &self.pages, (position, relatives));
                 let summary = summary(view, relatives, ago(frame.now, comment.ctime));
                 let item = viewed_comment(frame, (place, marks), view, &addresses);
                 branch((comment.id, level), &summary, &item).render_to(html);

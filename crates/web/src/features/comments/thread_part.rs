@@ -4,10 +4,10 @@
 //! comments above it. Comments that are too deep for the pages of the whole thread are on the pages of a
 //! branch, whose addresses name one of its comments: `/news/7?at=12&page=2`.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::THREAD_PAGE;
 use crate::markup::addresses::news_address;
-use crate::request::form::{Fields, FromFields};
+use crate::request::{Fields, FromFields};
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::Arrangement;
@@ -118,7 +118,7 @@ pub struct ThreadQuery {
 }
 
 impl FromFields for ThreadQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let comment = |name| {
             let unknown = RequestError::field(name, m!("it must be the number of a comment"));
             fields.get(name).map(|id| id.parse::<CommentId>().map_err(|_| unknown)).transpose()
@@ -165,7 +165,7 @@ impl ThreadQuery {
 ///
 /// # Errors
 /// A failure that names the field if there is no such order.
-pub fn sort_field(fields: &Fields) -> Result<Option<CommentOrder>, RequestError> {
+pub fn sort_field(fields: &Fields) -> Result<Option<CommentOrder>> {
     let unknown = RequestError::field("sort", m!("it must be score, newest or oldest"));
     fields.get("sort").map(|name| CommentOrder::parse(name).ok_or(unknown)).transpose()
 }

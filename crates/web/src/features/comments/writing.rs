@@ -5,27 +5,21 @@ use super::form::CommentForm;
 use super::thread::{thread_link, title_link};
 use super::thread_part::address_of_posted;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{comment_address, news_address, user_address};
-use crate::markup::feed_links::{FeedKind, Written};
-use crate::markup::fields::{
-    Field, PREVIEW, Preview, draft_key, formatting_hint, preview_button, preview_place,
-};
+use crate::markup::feed_links::Written;
+use crate::markup::fields::{PREVIEW, Preview, draft_key, formatting_hint, preview_button, preview_place};
 use crate::markup::fragments::LinkTarget;
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{empty_page, hint_for_new, paging};
 use crate::markup::withheld::{Kind, unlisted_note};
-use crate::request::form::{Fields, ShownAgain, id_or_none};
-use crate::request::local_path::LocalPath;
-use crate::request::path::{PathOf, Start};
-use crate::request::viewer::SignedFields;
+use crate::markup::{FeedKind, Field, Frame, Member, Page, PageHead};
+use crate::request::form::id_or_none;
+use crate::request::{Fields, LocalPath, PathOf, ShownAgain, SignedFields, Start};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -156,7 +150,6 @@ impl CommentFormPage<'_> {
         let news = &self.thread.news.news;
         let place = CommentContext::alone(news);
         let content = html! {
-            h1 { (self.heading) }
             h2.about-what { (t!("On {story}", story = thread_link(&self.thread.news))) }
             @if let Some(view) = self.about {
                 ol.thread role="list" { (comment_item(frame, place, view, 0)) }
@@ -164,7 +157,7 @@ impl CommentFormPage<'_> {
             @if let Some(form) = &self.form { (form.render(frame)) }
             @if let Some(id) = self.deletable { (self.deletion(frame, id)) }
         };
-        frame.page(self.heading, &content)
+        frame.headed(self.heading, &content)
     }
 
     fn deletion(&self, frame: &Frame<'_>, id: CommentId) -> Markup {
@@ -186,22 +179,18 @@ impl CommentFormPage<'_> {
 }
 
 /// The thread, with one comment of it.
-async fn thread_with(
-    visit: &mut Visit,
-    news: NewsId,
-    comment: Option<CommentId>,
-) -> Result<Thread, RequestError> {
+async fn thread_with(visit: &mut Visit, news: NewsId, comment: Option<CommentId>) -> Result<Thread> {
     let position = |lines: &ThreadLines| lines.position(comment?);
     let order = CommentOrder::Score.into();
     Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
 }
 
-fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
+fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>> {
     Ok(thread.line_of(id).ok_or(Refusal::NoSuchComment)?)
 }
 
 /// The page for replying to a comment, or to the story if there is none.
-fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> Result<Markup, RequestError> {
+fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> Result<Markup> {
     let about = parent.and_then(|parent| thread.outline().position(parent)).map(|at| thread.view(at));
     let (heading, label, button) = match parent {
         Some(_) => (t!("heading" => "Reply"), t!("Your reply"), t!("button" => "Reply")),
@@ -215,12 +204,7 @@ fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> 
 }
 
 /// The page for editing a comment. `is_again` says that a text was sent, which is not lost.
-fn edit_page(
-    frame: &Frame<'_>,
-    thread: &Thread,
-    id: CommentId,
-    is_again: bool,
-) -> Result<Markup, RequestError> {
+fn edit_page(frame: &Frame<'_>, thread: &Thread, id: CommentId, is_again: bool) -> Result<Markup> {
     let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
     let comment = line_of(thread, id)?.comment;
     let about = thread.outline().position(id).map_or(Viewed::Nothing, |at| thread.view(at));
@@ -252,7 +236,7 @@ fn edit_page(
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
     line_of(&thread, parent)?.comment.state().demand_open(&user)?;
     thread.news.news.state().demand_open(&user)?;
@@ -264,14 +248,14 @@ pub async fn reply(
 pub async fn edit(
     PathOf((news, id)): PathOf<(NewsId, CommentId)>,
     Page { app, mut visit, here, .. }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let thread = thread_with(&mut visit, news, Some(id)).await?;
     edit_page(&Frame::of(&app, &mut visit, &here).await?, &thread, id, false)
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
 /// see the comment without posting it.
-pub async fn post(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn post(app: App, mut form: SignedFields) -> Result<Response> {
     if form.fields.get(PREVIEW).is_some() {
         let text = Body::parse_comment(form.fields.text("comment")).map_err(Error::from)?;
         return Ok(Preview(markdown(text.as_str(), LinkTarget::of(&form.user))).into_response());
@@ -304,7 +288,7 @@ fn is_edit(fields: &Fields) -> bool {
 pub async fn again(
     Page { app, mut visit, .. }: Page<Member>,
     Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let NewsIdForm { news_id: news } = fields.read()?;
     let edited = id_or_none::<CommentId>(&fields, "comment_id")?;
     let parent: Option<CommentId> = if edited.is_none() { id_or_none(&fields, "parent_id")? } else { None };
@@ -343,7 +327,7 @@ pub fn comments_with_news(frame: &Frame<'_>, comments: &[Seen<UserComment>]) -> 
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -371,11 +355,7 @@ pub async fn of_user(
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
 /// and the API.
-pub(crate) async fn post_or_edit(
-    app: &App,
-    actor: Actor<'_>,
-    form: &CommentForm,
-) -> Result<Posted, RequestError> {
+pub(crate) async fn post_or_edit(app: &App, actor: Actor<'_>, form: &CommentForm) -> Result<Posted> {
     if let Some(comment) = form.comment_id {
         let address = CommentAddress { news: form.news_id, comment };
         let is_deletion = form.comment.trim().is_empty();

@@ -4,10 +4,10 @@ use super::page::Page;
 use crate::limits::{EXPORT_BYTES, EXPORT_PLAIN_BYTES, EXPORT_TEXT_BYTES};
 use crate::markup::dates::moment;
 use crate::settings::SiteSettings;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::io::{self, Cursor, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tidings_domain::exports::{AccountRecord, ExportPart, Record, Section};
 use tidings_domain::values::Timestamp;
 use zip::result::ZipResult;
@@ -166,7 +166,7 @@ impl File {
     }
 
     fn compressed(&self) -> usize {
-        self.compressed.written.load(Ordering::Relaxed)
+        self.compressed.0.lock().1
     }
 }
 
@@ -182,21 +182,19 @@ fn modified(now: Timestamp) -> DateTime {
 
 /// A buffer that is emptied from outside, and says how much was written.
 #[derive(Debug, Clone, Default)]
-struct Outgoing {
-    buffer: Arc<Mutex<Vec<u8>>>,
-    written: Arc<AtomicUsize>,
-}
+struct Outgoing(Arc<Mutex<(Vec<u8>, usize)>>);
 
 impl Outgoing {
     fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.buffer.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock().0)
     }
 }
 
 impl Write for Outgoing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        self.written.fetch_add(bytes.len(), Ordering::Relaxed);
+        let (buffer, written) = &mut *self.0.lock();
+        buffer.extend_from_slice(bytes);
+        *written += bytes.len();
         Ok(bytes.len())
     }
 

@@ -1,13 +1,13 @@
 //! A feed as a model, before it is written in one of the formats.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
 use crate::markup::brand::Brand;
-use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::fragments::LinkTarget;
 use crate::markup::markdown::markdown_at;
 use crate::markup::parts::deleted_user;
+use crate::markup::{FeedFormat, FeedKind};
 use crate::settings::SiteSettings;
 use std::fmt::{self, Display};
 use std::ops::Deref;
@@ -26,7 +26,7 @@ impl FeedSite {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn of(app: &App, visit: &mut Visit) -> Result<Self, RequestError> {
+    pub(super) async fn of(app: &App, visit: &mut Visit) -> Result<Self> {
         let tag = visit.tag_origin(app.settings.site.first_host()).await;
         Ok(Self { brand: app.brand_for(visit).await, tag })
     }

@@ -3,17 +3,13 @@
 use super::writers::escaped;
 use super::{headers, private_headers};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::inbox::page::feed_of;
 use crate::limits::{FEED_FOLLOWED, FEED_TOPICS, PAGE_BYTES};
 use crate::markup::addresses::{TOPICS, login_to};
-use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::page::{Member, Page};
-use crate::request::local_path::{LocalPath, add_parameter};
-use crate::request::viewer::{Sender, SignedFields};
-use crate::server::headers::KEY_PARAMETER;
+use crate::markup::feed_links::{Written, with_key};
+use crate::markup::{FeedFormat, FeedKind, Frame, Member, Page, PageHead};
+use crate::request::{LocalPath, Sender, SignedFields};
 use crate::settings::SiteSettings;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -33,17 +29,14 @@ const FOLLOWING: &str = "/feeds/following.opml";
 const OPML_TYPE: &str = "text/x-opml; charset=utf-8";
 
 /// GET /feeds.
-pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(shown(&frame, None))
 }
 
 /// POST /feeds/key: key (`new` or `off`), apisecret. On a site that only members read, a member gets a new key for their
 /// programs, or none. The page with the addresses that have the new key shows it this once.
-pub async fn change_key(
-    app: App,
-    SignedFields { user, fields, .. }: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change_key(app: App, SignedFields { user, fields, .. }: SignedFields) -> Result<Response> {
     if !app.site.is_for_members() {
         return Err(RequestError::NotFound);
     }
@@ -63,7 +56,7 @@ pub async fn change_key(
 
 /// The page, with the addresses for programs that have a key.
 fn shown(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
-    let opml = with_key(OPML, key);
+    let opml = with_key(OPML.to_owned(), key);
     let code = |text: &str| html! { code { (text) } };
     let content = html! {
         div.prose {
@@ -158,13 +151,6 @@ fn words(kind: &FeedKind) -> String {
     }
 }
 
-/// An address with a key, if there is one.
-fn with_key(address: &str, key: Option<&ReadingKey>) -> String {
-    let mut address = address.to_owned();
-    key.into_iter().for_each(|key| add_parameter(&mut address, KEY_PARAMETER, &key.expose()));
-    address
-}
-
 /// The key for programs on a site that only members read, with the buttons that change it.
 fn key_section(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
     let Some(viewer) = frame.viewer.filter(|_| frame.is_for_members()) else {
@@ -227,7 +213,7 @@ fn own(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
     let own = FeedKind::of_person(&viewer.username, frame.rules.features.timelines);
     html! {
         (list(own.into_iter().map(|kind| (kind.heading(), kind)), key))
-        p { a href=(with_key(FOLLOWING, key)) type=(OPML_TYPE) { (t!("The topics and people you follow as one file")) } " (OPML)." }
+        p { a href=(with_key(FOLLOWING.to_owned(), key)) type=(OPML_TYPE) { (t!("The topics and people you follow as one file")) } " (OPML)." }
         p {
             @match feed_of(viewer) {
                 Some(inbox) => (t!(
@@ -245,7 +231,7 @@ fn own(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
 }
 
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
-pub async fn opml(app: App, Sender { key, .. }: Sender) -> Result<impl IntoResponse, RequestError> {
+pub async fn opml(app: App, Sender { key, .. }: Sender) -> Result<impl IntoResponse> {
     let mut visit = app.visitor();
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -258,7 +244,7 @@ pub async fn opml(app: App, Sender { key, .. }: Sender) -> Result<impl IntoRespo
 pub async fn following(
     Page { app, mut visit, user, .. }: Page<Member>,
     Sender { key, .. }: Sender,
-) -> Result<impl IntoResponse, RequestError> {
+) -> Result<impl IntoResponse> {
     let reader = visit.reader().await?;
     let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);
     let topics: Vec<FeedKind> = topics.map(newest_in).collect();
@@ -271,7 +257,7 @@ pub async fn following(
     Ok((private_headers(OPML_TYPE), document))
 }
 
-async fn followed_by(visit: &mut Visit, user: &User) -> Result<Vec<FeedKind>, RequestError> {
+async fn followed_by(visit: &mut Visit, user: &User) -> Result<Vec<FeedKind>> {
     let window = Window::newest(FEED_FOLLOWED);
     let page = people(visit, &user.username, Side::Followings, &window).await?;
     let feed = |name: String| FeedKind::Person(Written::All, name);

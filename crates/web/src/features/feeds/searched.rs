@@ -2,11 +2,11 @@
 
 use super::feed::{Entry, Feed, FeedSite};
 use super::sources::{Asked, FeedPart, post_entry, site_comment, story_entry};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::search::page::SearchQuery;
 use crate::features::search::searching::{NoResults, find};
 use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
-use crate::request::viewer::ClientAddress;
+use crate::request::ClientAddress;
 use axum::response::Response;
 use tidings_domain::found::Finding;
 use tidings_language::{Message, m};
@@ -22,10 +22,7 @@ impl FeedPart for SearchQuery {
 }
 
 /// GET /search.atom, /search.json.
-pub async fn search(
-    ClientAddress(from): ClientAddress,
-    mut asked: Asked<SearchQuery>,
-) -> Result<Response, RequestError> {
+pub async fn search(ClientAddress(from): ClientAddress, mut asked: Asked<SearchQuery>) -> Result<Response> {
     let query = asked.part.clone();
     let kind = query.feed().ok_or_else(|| RequestError::field("kind", NO_FEED))?;
     let newest = SearchQuery { sort: Sort::New, ..query.clone() };

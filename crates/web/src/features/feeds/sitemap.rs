@@ -4,21 +4,19 @@
 //! hardly changes.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{SITEMAP_PARTS, SITEMAP_STORIES};
 use crate::markup::addresses::news_address;
-use crate::request::path::{PathOf, Start};
+use crate::request::{PathOf, Start};
 use crate::route::Wings;
-use axum::http::{HeaderName, HeaderValue, header};
+use crate::server::headers::kept;
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::IntoResponse;
 use maud::{Render, html};
 use tidings_domain::news::sitemap;
 
-const HEADERS: [(HeaderName, HeaderValue); 3] = [
-    (header::CONTENT_TYPE, HeaderValue::from_static("application/xml; charset=utf-8")),
-    (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
-    (header::VARY, HeaderValue::from_static("accept-encoding")),
-];
+const HEADERS: [(HeaderName, HeaderValue); 3] =
+    kept("application/xml; charset=utf-8", "public, max-age=3600");
 
 /// A document of the sitemap protocol.
 fn document(root: &str, entries: &impl Render) -> String {
@@ -30,7 +28,7 @@ fn document(root: &str, entries: &impl Render) -> String {
 }
 
 /// GET /sitemap.xml: the parts, the newest first.
-pub async fn index(app: App) -> Result<impl IntoResponse, RequestError> {
+pub async fn index(app: App) -> Result<impl IntoResponse> {
     let mut visit = app.visitor();
     let last = sitemap::story_count(&mut visit).await?.div_ceil(SITEMAP_STORIES).max(1);
     let parts = (1..=last).rev().take(usize::try_from(SITEMAP_PARTS).unwrap_or(usize::MAX));
@@ -43,7 +41,7 @@ pub async fn index(app: App) -> Result<impl IntoResponse, RequestError> {
 }
 
 /// GET /sitemap/:page: a part, from 1 on.
-pub async fn part(PathOf(Start(number)): PathOf<Start>, app: App) -> Result<impl IntoResponse, RequestError> {
+pub async fn part(PathOf(Start(number)): PathOf<Start>, app: App) -> Result<impl IntoResponse> {
     let before = number.checked_sub(1).ok_or(RequestError::NotFound)? * SITEMAP_STORIES;
     let mut visit = app.visitor();
     let stories = sitemap::stories(&mut visit, before, SITEMAP_STORIES).await?;

@@ -3,7 +3,7 @@
 use super::answer;
 use super::feed::{Author, Discussion, Entry, Feed, FeedSite, Item, Text};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::inbox::rows::{description, destination};
 use crate::features::moderation::log::{moderator_name, summary};
 use crate::features::timelines::tweets::posted_at;
@@ -12,9 +12,10 @@ use crate::limits::{
     FEED_PERSON_ENTRIES, FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, LOG_ENTRIES,
     MAX_START, SITE_COMMENTS,
 };
-use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
-use crate::request::form::{Fields, Form, FromFields};
-use crate::request::path::{AtName, PathOf};
+use crate::markup::addresses::line_address;
+use crate::markup::feed_links::Written;
+use crate::markup::{FeedFormat, FeedKind};
+use crate::request::{AtName, Fields, Form, FromFields, PathOf};
 use crate::site_lists::SiteList;
 use axum::extract::{FromRequest, Request};
 use axum::response::Response;
@@ -60,7 +61,7 @@ pub struct ListPart {
 }
 
 impl FromFields for ListPart {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let start: u64 = fields.parsed_optional("start", FROM_NEXT)?.unwrap_or_default();
         if start > MAX_START {
             return Err(RequestError::field("start", FROM_NEXT));
@@ -88,7 +89,7 @@ impl ListPart {
 pub struct Before<T>(Option<T>);
 
 impl<T: FromStr> FromFields for Before<T> {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         Ok(Self(fields.parsed_optional("before", FROM_NEXT)?))
     }
 }
@@ -116,8 +117,8 @@ pub struct Asked<P> {
 impl<P: FeedPart> FromRequest<App> for Asked<P> {
     type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
-        let ends = |format: &FeedFormat| request.uri().path().ends_with(format.name());
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        let ends = |format: &FeedFormat| request.uri().path().ends_with(<&str>::from(format));
         let format = [FeedFormat::Json, FeedFormat::Rss].into_iter().find(ends).unwrap_or(FeedFormat::Atom);
         let Form(part) = Form::from_request(request, app).await?;
         Ok(Self { app: app.clone(), format, visit: app.visitor(), part })
@@ -130,7 +131,7 @@ impl<P: FeedPart> Asked<P> {
         mut self,
         kind: FeedKind,
         fill: impl FnOnce(&FeedSite, &mut Feed) + Send,
-    ) -> Result<Response, RequestError> {
+    ) -> Result<Response> {
         let site = FeedSite::of(&self.app, &mut self.visit).await?;
         let mut feed = Feed::new(&site, kind);
         feed.here = self.part.here();
@@ -141,7 +142,7 @@ impl<P: FeedPart> Asked<P> {
 
 impl Asked<ListPart> {
     /// The answer with a list of stories.
-    async fn stories(self, kind: FeedKind, page: NewsPage) -> Result<Response, RequestError> {
+    async fn stories(self, kind: FeedKind, page: NewsPage) -> Result<Response> {
         let next = self.part.next(FEED_STORIES, page.total);
         let fill = |site: &FeedSite, feed: &mut Feed| {
             let lines = page.lines.iter().filter_map(|line| Seen::by_visitors(line, ShownIn::List));
@@ -219,16 +220,13 @@ fn title_of(text: &str) -> String {
 }
 
 /// GET the feed of a list of all stories. Rounds: as its page.
-pub async fn of_all(list: SiteList, mut asked: Asked<ListPart>) -> Result<Response, RequestError> {
+pub async fn of_all(list: SiteList, mut asked: Asked<ListPart>) -> Result<Response> {
     let page = list.read(&mut asked.visit, asked.part.start, FEED_STORIES).await?;
     asked.stories(FeedKind::Stories(list), page).await
 }
 
 /// GET /site/:host/atom, /site/:host/json. Rounds: 4.
-pub async fn of_site(
-    PathOf(host): PathOf<String>,
-    mut asked: Asked<ListPart>,
-) -> Result<Response, RequestError> {
+pub async fn of_site(PathOf(host): PathOf<String>, mut asked: Asked<ListPart>) -> Result<Response> {
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let page = news_lists::from_host(&mut asked.visit, &host, asked.part.start, FEED_STORIES).await?;
     asked.stories(FeedKind::Site(host), page).await
@@ -240,7 +238,7 @@ pub async fn of_articles(
     order: ArticleOrder,
     PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
     mut asked: Asked<ListPart>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let wanted = ArticlePart { start: asked.part.start, count: ARTICLES_PER_PAGE };
     let page = match &topics {
         Some(topics) => articles::of_topics(&mut asked.visit, topics, order, wanted).await?,
@@ -261,7 +259,7 @@ pub async fn of_articles(
 }
 
 /// GET /comments/atom, /comments/json. Rounds: 3.
-pub async fn comments(mut asked: Asked<Before<ItemNumber>>) -> Result<Response, RequestError> {
+pub async fn comments(mut asked: Asked<Before<ItemNumber>>) -> Result<Response> {
     let page = comment_lists::newest(&mut asked.visit, asked.part.0, SITE_COMMENTS).await?;
     let fill = |site: &FeedSite, feed: &mut Feed| {
         let comments = page.comments.iter();
@@ -278,10 +276,7 @@ pub(super) fn site_comment(site: &FeedSite, comment: &Seen<&comment_lists::SiteC
 }
 
 /// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.
-pub async fn of_story(
-    PathOf(id): PathOf<NewsId>,
-    mut asked: Asked<Before<CommentId>>,
-) -> Result<Response, RequestError> {
+pub async fn of_story(PathOf(id): PathOf<NewsId>, mut asked: Asked<Before<CommentId>>) -> Result<Response> {
     let older = asked.part.0;
     let wanted = |lines: &ThreadLines| newest_of(lines, older).0;
     let thread = threads::get(&mut asked.visit, id, CommentOrder::Score.into(), wanted).await?;
@@ -323,7 +318,7 @@ fn newest_of(lines: &ThreadLines, older: Option<CommentId>) -> (Vec<usize>, bool
 }
 
 /// The person with a name. A banned person's page is empty, and so there is no feed of it.
-async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<User>, RequestError> {
+async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<User>> {
     let profile = profiles::profile(visit, name).await?;
     if has_page && profile.user.ban(visit.now()).is_some() {
         return Err(RequestError::NotFound);
@@ -332,20 +327,14 @@ async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<Use
 }
 
 /// GET /user/:name/stories/atom, /user/:name/stories/json. Rounds: 6.
-pub async fn stories_of(
-    PathOf(name): PathOf<String>,
-    mut asked: Asked<ListPart>,
-) -> Result<Response, RequestError> {
+pub async fn stories_of(PathOf(name): PathOf<String>, mut asked: Asked<ListPart>) -> Result<Response> {
     let user = person(&mut asked.visit, &name, false).await?;
     let page = news_lists::posted(&mut asked.visit, user.id, asked.part.start, FEED_STORIES).await?;
     asked.stories(FeedKind::Person(Written::Stories, user.username.clone()), page).await
 }
 
 /// GET /user/:name/comments/atom, /user/:name/comments/json. Rounds: 5.
-pub async fn comments_of(
-    PathOf(name): PathOf<String>,
-    mut asked: Asked<ListPart>,
-) -> Result<Response, RequestError> {
+pub async fn comments_of(PathOf(name): PathOf<String>, mut asked: Asked<ListPart>) -> Result<Response> {
     let (visit, start) = (&mut asked.visit, asked.part.start);
     let user = person(visit, &name, false).await?;
     let page = comment_lists::of_user(visit, user.id, &user.username, start, FEED_STORIES).await?;
@@ -366,7 +355,7 @@ fn user_comment(site: &FeedSite, comment: &Seen<comment_lists::UserComment>) -> 
 pub async fn posts_of(
     PathOf(AtName(name)): PathOf<AtName>,
     mut asked: Asked<Before<Cursor>>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let user = person(&mut asked.visit, &name, true).await?;
     let window = Window { before: asked.part.0, ..Window::newest(FEED_TWEETS) };
     let page = reading::of_user(&mut asked.visit, user.id, &window).await?;
@@ -387,7 +376,7 @@ pub struct PersonPart {
 }
 
 impl FromFields for PersonPart {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         Ok(Self { part: fields.read()?, before: fields.read::<Before<Cursor>>()?.0 })
     }
 }
@@ -409,10 +398,7 @@ impl FeedPart for PersonPart {
 }
 
 /// GET /user/:name/atom, /user/:name/json: the stories, comments and posts of a person. Rounds: 12.
-pub async fn all_of(
-    PathOf(name): PathOf<String>,
-    mut asked: Asked<PersonPart>,
-) -> Result<Response, RequestError> {
+pub async fn all_of(PathOf(name): PathOf<String>, mut asked: Asked<PersonPart>) -> Result<Response> {
     const COUNT: u64 = FEED_PERSON_ENTRIES;
     let (visit, part) = (&mut asked.visit, &asked.part);
     let user = person(visit, &name, true).await?;
@@ -447,7 +433,7 @@ pub async fn all_of(
 }
 
 /// GET /moderations/atom, /moderations/json: the log as everybody sees it. Rounds: as the page.
-pub async fn moderation_log(mut asked: Asked<Before<ModerationId>>) -> Result<Response, RequestError> {
+pub async fn moderation_log(mut asked: Asked<Before<ModerationId>>) -> Result<Response> {
     let window = LogWindow { before: asked.part.0, count: LOG_ENTRIES, ..LogWindow::default() };
     let page = log::page(&mut asked.visit, &window).await?;
     let fill = |site: &FeedSite, feed: &mut Feed| {
@@ -458,8 +444,7 @@ pub async fn moderation_log(mut asked: Asked<Before<ModerationId>>) -> Result<Re
 }
 
 fn log_entry(site: &FeedSite, entry: &LogEntry) -> Entry {
-    let page = site.link(&FeedKind::Log.page());
-    let line = format!("{page}?before={}#line-{}", entry.id.0.saturating_add(1), entry.id);
+    let line = site.link(&line_address(entry.id));
     Entry {
         author: Some(Author::unlinked(moderator_name(&entry.moderator))),
         text: Some(Text::Plain(entry.reason.clone())),
@@ -471,7 +456,7 @@ fn log_entry(site: &FeedSite, entry: &LogEntry) -> Entry {
 pub async fn inbox(
     PathOf(secret): PathOf<String>,
     mut asked: Asked<Before<InboxCursor>>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let owner = inbox_feed::owner_of(&mut asked.visit, &secret).await?.ok_or(RequestError::NotFound)?;
     let window = InboxWindow { before: asked.part.0, ..InboxWindow::newest(INBOX_ENTRIES) };
     let page = tidings_domain::inbox::page(&mut asked.visit, owner.id, &window).await?;

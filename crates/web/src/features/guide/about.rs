@@ -1,11 +1,11 @@
 //! The page that explains the site and how it ranks stories.
 
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::accounts::register::ways_in;
 use crate::markup::addresses::{FEEDS, LEAVE};
-use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::page::Page;
+use crate::markup::parts::{Column, table};
+use crate::markup::{Frame, Page};
 use maud::{Markup, html};
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
@@ -18,7 +18,7 @@ use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 const SECONDS_A_DAY: u64 = 86_400;
 
 /// GET /about.
-pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let (site, brand) = (frame.site(), &frame.brand);
     let is_shut = frame.is_shut();
@@ -278,18 +278,9 @@ fn settings(rules: &Rules) -> Markup {
         ("limits.news_edit_seconds", limits.news_edit_seconds.to_string()),
         ("limits.comment_edit_seconds", limits.comment_edit_seconds.to_string()),
     ];
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(t!("Settings")) {
-            table {
-                thead { tr { th scope="col" { (t!("setting")) } th.number scope="col" { (t!("value")) } } }
-                tbody {
-                    @for (name, value) in rows {
-                        tr { td { code { (name) } } td.number { (value) } }
-                    }
-                }
-            }
-        }
-    }
+    let columns = [Column::Words(t!("setting")), Column::Numbers(t!("value"))];
+    let rows = html! { @for (name, value) in rows { tr { td { code { (name) } } td.number { (value) } } } };
+    table(t!("Settings"), &columns, &rows)
 }
 
 fn ranking(rules: &RankingRules) -> Markup {
@@ -444,7 +435,6 @@ fn decimal(value: f64) -> String {
 /// How stories are scored and ranked and what karma does, with the settings in use.
 fn ranking_shown(frame: &Frame<'_>, rules: &Rules) -> Markup {
     let content = html! {
-        h1 { (t!("How the ranking works")) }
         div.prose {
             p {
                 (t!(
@@ -464,11 +454,11 @@ fn ranking_shown(frame: &Frame<'_>, rules: &Rules) -> Markup {
         h2 { (t!("Settings")) }
         (settings(rules))
     };
-    frame.page(t!("How the ranking works"), &content)
+    frame.headed(t!("How the ranking works"), &content)
 }
 
 /// GET /ranking.
-pub async fn ranking_page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn ranking_page(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     Ok(ranking_shown(&Frame::of(&app, &mut visit, &here).await?, &app.site.rules))
 }
 

@@ -1,9 +1,8 @@
 //! How to format comments and the texts of stories.
 
-use crate::error::RequestError;
-use crate::markup::frame::Frame;
+use crate::error::Result;
 use crate::markup::markdown::markdown;
-use crate::markup::page::Page;
+use crate::markup::{Frame, Page};
 use maud::{Markup, html};
 use tidings_language::{Message, m, t};
 
@@ -40,10 +39,9 @@ const EXAMPLES: [(&Message, &Message, &str); 6] = [
 ];
 
 /// GET /formatting.
-pub async fn formatting(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn formatting(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (t!("Formatting")) }
         div.prose {
             p { (t!("You can format comments and the texts of stories with a few characters of Markdown.")) }
             @for (what, how, example) in EXAMPLES {
@@ -64,5 +62,5 @@ pub async fn formatting(Page { app, mut visit, here, .. }: Page) -> Result<Marku
             }
         }
     };
-    Ok(frame.page(t!("Formatting"), &content))
+    Ok(frame.headed(t!("Formatting"), &content))
 }

@@ -1,16 +1,15 @@
 //! When accounts are trusted, and what that changes.
 
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::error::refusals::trusted;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
+use crate::markup::{Frame, Page};
 use maud::{Markup, html};
 use tidings_domain::accounts::trust;
 use tidings_domain::values::{MAX_LINKS_OF_NEW, Rules, TrustRules};
 use tidings_language::{Phrase, n, p, t};
 
 /// GET /about/trust.
-pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {

@@ -3,16 +3,14 @@
 
 use super::about::{as_sentence, site_text};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::accounts::confirm_email::reminder;
 use crate::features::accounts::first_administrator;
 use crate::features::accounts::form::welcome_token;
 use crate::features::accounts::register::ways_in;
 use crate::features::accounts::settings::email_request;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
-use crate::request::form::{Fields, Next};
-use crate::request::local_path::LocalPath;
+use crate::markup::{Frame, Page};
+use crate::request::{Fields, LocalPath, Next};
 use axum::http::{HeaderMap, header};
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::visit::Visit;
@@ -189,7 +187,7 @@ pub async fn welcome(
     Page { app, visit, here, .. }: Page,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let Next { next } = fields.read()?;
     match welcome_token(&fields)? {
         Some(token) => first_administrator::show(&app, visit, &here, &token).await,
@@ -226,7 +224,7 @@ async fn greet(
     mut visit: Visit,
     (here, next): (&LocalPath, &LocalPath),
     headers: &HeaderMap,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let is_admin = visit.recognise().await?.is_some_and(|viewer| viewer.is_administrator());
     let steps = if is_admin { administration::first_steps(&mut visit).await? } else { FirstSteps::default() };
     let frame = Frame::of(app, &mut visit, here).await?;

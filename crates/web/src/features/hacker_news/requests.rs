@@ -4,15 +4,11 @@ use super::json::written;
 use super::resources::Resource;
 use super::stream;
 use crate::App;
-use crate::error::RequestError;
-use crate::request::answers::JSON;
-use crate::request::cookies;
-use crate::request::form::Fields;
-use crate::request::path::PathOf;
-use crate::request::response_cache::{entity_tag, has_current_version, wants_events};
-use crate::request::viewer::{ClientAddress, Sender};
+use crate::error::{RequestError, Result};
+use crate::request::response_cache::{entity_tag, wants_events};
+use crate::request::{ClientAddress, Fields, JSON, PathOf, Sender};
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 use tidings_language::m;
@@ -39,7 +35,7 @@ pub struct Asked {
 impl FromRequest<App> for Asked {
     type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
         let (mut parts, body) = request.into_parts();
         let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
         let sender = Sender::of(app, &parts.headers, &parts.extensions);
@@ -56,39 +52,32 @@ impl FromRequest<App> for Asked {
 }
 
 /// GET /v0/item/:number.json.
-pub async fn item(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
+pub async fn item(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response> {
     asked.answer(app, Resource::of_item(&file)?).await
 }
 
 /// GET /v0/user/:name.json.
-pub async fn user(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
+pub async fn user(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response> {
     asked.answer(app, Resource::of_user(&file)?).await
 }
 
 /// GET /v0/maxitem.json: the highest number.
-pub async fn highest_number(app: App, asked: Asked) -> Result<Response, RequestError> {
+pub async fn highest_number(app: App, asked: Asked) -> Result<Response> {
     asked.answer(app, Resource::of_file("maxitem.json")?).await
 }
 
 /// GET /v0/:name.json: a list, or what has changed.
-pub async fn file(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
+pub async fn file(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response> {
     asked.answer(app, Resource::of_file(&file)?).await
 }
 
 impl Asked {
-    async fn answer(self, app: App, resource: Resource) -> Result<Response, RequestError> {
+    async fn answer(self, app: App, resource: Resource) -> Result<Response> {
         let Self { address, sender, headers, is_pretty } = self;
         if wants_events(&headers) {
             return stream::open(app, resource, (address, sender)).await;
         }
         let body = written(&resource.read(&app).await?, is_pretty)?;
-        let tag = entity_tag(body.as_bytes());
-        // The others are answered from the cache.
-        let is_known = cookies::has_session_cookie(&headers) && has_current_version(&headers, Some(&tag));
-        let tag = [(header::ETAG, tag)];
-        Ok(match is_known {
-            true => (StatusCode::NOT_MODIFIED, HEADERS, tag).into_response(),
-            false => (HEADERS, tag, body).into_response(),
-        })
+        Ok((HEADERS, [(header::ETAG, entity_tag(body.as_bytes()))], body).into_response())
     }
 }

@@ -3,7 +3,7 @@
 use super::items::item_line;
 use super::users::person_line;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use serde::Serialize;
 use tidings_domain::imports::lines::WrittenLine;
 use tidings_domain::numbered::lists::{ItemList, list};
@@ -31,25 +31,25 @@ pub enum Resource {
 }
 
 /// The last part of an address without its ending. Only JSON is there.
-fn name_of(file: &str) -> Result<&str, RequestError> {
+fn name_of(file: &str) -> Result<&str> {
     file.strip_suffix(ENDING).filter(|name| !name.is_empty()).ok_or(RequestError::NotFound)
 }
 
 impl Resource {
     /// The item in a file. A name that is not a number, or not written in the usual way, names nothing.
-    pub(super) fn of_item(file: &str) -> Result<Self, RequestError> {
+    pub(super) fn of_item(file: &str) -> Result<Self> {
         let name = name_of(file)?;
         let number: Option<ItemNumber> = name.parse().ok();
         Ok(number.filter(|number| number.to_string() == name).map_or(Self::Nothing, Self::Item))
     }
 
     /// The person in a file.
-    pub(super) fn of_user(file: &str) -> Result<Self, RequestError> {
+    pub(super) fn of_user(file: &str) -> Result<Self> {
         name_of(file).map(|name| Self::User(name.to_owned()))
     }
 
     /// Something else in a file.
-    pub(super) fn of_file(file: &str) -> Result<Self, RequestError> {
+    pub(super) fn of_file(file: &str) -> Result<Self> {
         Ok(match name_of(file)? {
             "maxitem" => Self::MaxItem,
             "updates" => Self::Updates,
@@ -61,7 +61,7 @@ impl Resource {
     }
 
     /// Reads its current content. Rounds: at most 4; a list is in memory, or takes 2.
-    pub(super) async fn read(&self, app: &App) -> Result<Content, RequestError> {
+    pub(super) async fn read(&self, app: &App) -> Result<Content> {
         let mut visit = app.visitor();
         let visit = &mut visit;
         Ok(match self {

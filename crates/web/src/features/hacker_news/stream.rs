@@ -8,10 +8,10 @@
 use super::json::written;
 use super::resources::Resource;
 use crate::App;
-use crate::error::RequestError;
-use crate::features::timelines::live::{UNBUFFERED, VisitorStream};
+use crate::error::Result;
+use crate::features::timelines::live::{UNBUFFERED, VisitorStream, ticks};
 use crate::limits::{EVENTS_EVERY, EVENTS_KEEP_ALIVE, STREAM_LIFETIME};
-use crate::request::viewer::Sender;
+use crate::request::Sender;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use tidings_domain::accounts::access::Access;
 use tidings_keyspace::ReadSet;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio::time::{Instant, Interval, sleep_until};
 
 /// Answers are never stored, and an address has JSON too.
 const HEADERS: [(HeaderName, HeaderValue); 2] = [
@@ -30,27 +30,21 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
 /// A stream of what is at an address. Rounds: as for the answer, and again when it has changed.
 ///
 /// # Errors
-/// [`RequestError::TooManyStreams`], or the store's.
-pub(super) async fn open(
-    app: App,
-    resource: Resource,
-    (from, sender): (IpAddr, Sender),
-) -> Result<Response, RequestError> {
+/// [`TooManyStreams`](crate::error::RequestError::TooManyStreams), or the store's.
+pub(super) async fn open(app: App, resource: Resource, (from, sender): (IpAddr, Sender)) -> Result<Response> {
     let open = app.live.open_for_visitor(&app, from)?;
     let (json, reads) = read(&app, &resource).await?;
-    let ends = Instant::now() + STREAM_LIFETIME;
-    let first = Some(put(&json));
     let watched = Watched {
+        first: Some(put(&json)),
         app,
         resource,
         sender,
         open,
         json,
         reads,
-        first,
-        ends,
-        looks: every(EVENTS_EVERY),
-        alive: every(EVENTS_KEEP_ALIVE),
+        ends: Instant::now() + STREAM_LIFETIME,
+        looks: ticks(EVENTS_EVERY),
+        alive: ticks(EVENTS_KEEP_ALIVE),
     };
     let events = futures_util::stream::unfold(watched, async |mut watched| {
         let event = watched.next().await?;
@@ -59,15 +53,9 @@ pub(super) async fn open(
     Ok(([UNBUFFERED], HEADERS, Sse::new(events)).into_response())
 }
 
-async fn read(app: &App, resource: &Resource) -> Result<(String, ReadSet), RequestError> {
+async fn read(app: &App, resource: &Resource) -> Result<(String, ReadSet)> {
     let (content, reads) = app.site.store.record_reads(resource.read(app)).await;
     Ok((written(&content?, false)?, reads))
-}
-
-fn every(period: std::time::Duration) -> Interval {
-    let mut interval = interval_at(Instant::now() + period, period);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
 }
 
 /// The event that says what is there now.

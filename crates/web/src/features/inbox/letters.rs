@@ -75,45 +75,41 @@ impl EntryLetter {
             || t!("Your inbox: {address}", address = site.link("/inbox")),
             |address| t!("Read it and reply: {address}", address = site.link(&address)),
         );
-        let body = with_note(format!("{what}:\n\n{text}\n\n{read}\n")) + &self.foot(site, &unsubscribe);
+        let content = (format!("{what} ({})", site.name), format!("{what}:\n\n{text}\n\n{read}\n"));
         let thread = self.entry.place.id.comment();
         let thread = thread.map(|address| message_id(site, &format!("story.{}", address.news)));
-        Letter {
-            to: self.user.email.clone(),
-            subject: format!("{what} ({})", site.name),
-            body,
-            unsubscribe,
-            message_id: message_id(site, &mail.to_string()),
-            thread,
-        }
+        let letter = subscribed(site, (mail, MailKind::Replies), &self.user, content, unsubscribe);
+        Letter { thread, ..letter }
     }
 
     /// The mail that says that there is more.
     pub fn more(&self, site: &SiteSettings, mail: &WaitingMail, unsubscribe: String) -> Letter {
-        let body = format!(
-            "{}\n\n{}\n\n{}\n{}",
+        let text = format!(
+            "{}\n\n{}\n\n{}\n",
             n!(
                 MAX_DAILY_MAILS,
                 "We've sent you {count} e-mail since yesterday. There is more in your inbox:",
                 "We've sent you {count} e-mails since yesterday. There is more in your inbox:",
             ),
             site.link("/inbox?kind=unread"),
-            t!("We won't send any more for a few hours."),
-            self.foot(site, &unsubscribe)
+            t!("We won't send any more for a few hours.")
         );
-        Letter {
-            to: self.user.email.clone(),
-            subject: t!("There is more in your inbox ({site})", site = &site.name).into(),
-            body,
-            unsubscribe,
-            message_id: message_id(site, &mail.to_string()),
-            thread: None,
-        }
+        let subject = t!("There is more in your inbox ({site})", site = &site.name).into();
+        subscribed(site, (mail, MailKind::Replies), &self.user, (subject, text), unsubscribe)
     }
+}
 
-    fn foot(&self, site: &SiteSettings, unsubscribe: &str) -> String {
-        foot(site, &self.user, MailKind::Replies, unsubscribe)
-    }
+/// A mail of a kind that somebody has subscribed to, with a subject and a text.
+fn subscribed(
+    site: &SiteSettings,
+    (mail, kind): (&WaitingMail, MailKind),
+    user: &User,
+    (subject, text): (String, String),
+    unsubscribe: String,
+) -> Letter {
+    let body = with_note(text) + &foot(site, user, kind, &unsubscribe);
+    let message_id = message_id(site, &mail.to_string());
+    Letter { to: user.email.clone(), subject, body, unsubscribe, message_id, thread: None }
 }
 
 /// Why somebody gets a mail, and how to switch it off.
@@ -238,15 +234,7 @@ pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubs
             stories.iter().for_each(|story| write_story(&mut body, site, story));
         }
     }
-    let body = with_note(body) + &foot(site, &digest.user, MailKind::Digest, &unsubscribe);
-    Letter {
-        to: digest.user.email.clone(),
-        subject: subject.into(),
-        body,
-        unsubscribe,
-        message_id: message_id(site, &mail.to_string()),
-        thread: None,
-    }
+    subscribed(site, (mail, MailKind::Digest), &digest.user, (subject.into(), body), unsubscribe)
 }
 
 fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, author }: &DigestStory) {

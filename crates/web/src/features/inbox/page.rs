@@ -2,22 +2,19 @@
 
 use super::rows::{Row, row};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, INBOX_ENTRIES};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{fitting, more_link, tab};
-use crate::request::answers::answer;
+use crate::markup::{Frame, Member, Page, PageHead};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, FromFields, Next, form, parse};
+use crate::request::form::{form, optional, parse, parsed};
 use crate::request::local_path::add_parameter;
 use crate::request::paging::count;
-use crate::request::viewer::SignedFields;
+use crate::request::{Fields, Form, FromFields, Next, SignedFields, answer};
 use crate::route::SHORT;
 use axum::Json;
 use axum::response::Redirect;
@@ -36,13 +33,7 @@ form! {
         /// The maximum number of entries; 50 by default.
         pub count: usize = count, values::PageSize, required = false;
         /// Only older entries than this.
-        pub before: Option<InboxCursor> = |fields: &Fields, _| before(fields), values::InboxCursor, required = false;
-    }
-}
-
-impl From<InboxQuery> for InboxWindow {
-    fn from(InboxQuery { count, before }: InboxQuery) -> Self {
-        Self { before, ..Self::newest(count) }
+        pub before: Option<InboxCursor> = optional(parsed(CURSOR)), values::InboxCursor, required = false;
     }
 }
 
@@ -89,7 +80,7 @@ pub struct InboxPageQuery {
 }
 
 impl FromFields for InboxPageQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let filter = match fields.filled("kind") {
             None => Filter::All,
             Some("unread") => Filter::Unread,
@@ -100,26 +91,14 @@ impl FromFields for InboxPageQuery {
             )?),
         };
         let marked = fields.parsed_optional("marked", ENTRY)?;
-        Ok(Self { filter, before: before(fields)?, marked })
-    }
-}
-
-impl From<&InboxPageQuery> for InboxWindow {
-    fn from(InboxPageQuery { filter, before, .. }: &InboxPageQuery) -> Self {
-        let kind = match filter {
-            Filter::Kind(kind) => Some(*kind),
-            Filter::All | Filter::Unread => None,
-        };
-        Self { before: *before, kind, unread: *filter == Filter::Unread, count: INBOX_ENTRIES }
+        Ok(Self { filter, before: fields.parsed_optional("before", CURSOR)?, marked })
     }
 }
 
 /// The error message for a field that is not the id of an entry.
 pub(super) const ENTRY: &Message = m!("it must be the id of an entry");
 
-fn before(fields: &Fields) -> Result<Option<InboxCursor>, RequestError> {
-    fields.parsed_optional("before", m!("it must be a cursor like 1401267618-reply:12-3"))
-}
+const CURSOR: &Message = m!("it must be a cursor like 1401267618-reply:12-3");
 
 // The field `all` with the value 1 means the same as the id `all`.
 /// Entries of the inbox to mark as read.
@@ -141,7 +120,7 @@ impl ReadInboxForm {
 }
 
 impl FromFields for ReadInboxForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let until = fields.parsed_optional("until", ENTRY)?;
         let id = match (fields.get("id"), fields.get("all")) {
             (Some("all"), _) | (None, Some("1")) => Marking::All,
@@ -310,27 +289,27 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 pub async fn show(
     Page { app, mut visit, user, here }: Page<Member>,
     Form(query): Form<InboxPageQuery>,
-) -> Result<Markup, RequestError> {
-    let page = inbox::page(&mut visit, user.id, &(&query).into()).await?;
+) -> Result<Markup> {
+    let kind = match query.filter {
+        Filter::Kind(kind) => Some(kind),
+        Filter::All | Filter::Unread => None,
+    };
+    let unread = query.filter == Filter::Unread;
+    let window = InboxWindow { before: query.before, kind, unread, count: INBOX_ENTRIES };
+    let page = inbox::page(&mut visit, user.id, &window).await?;
     if query.filter == Filter::Kind(Kind::Moderation) {
         // This page shows the messages whole.
+        let message_of = |entry: &InboxEntry| match entry.place.id {
+            EntryId::Moderation(number) => Some(OnPage::Message(number)),
+            _ => None,
+        };
         visit.note_seen(|_| page.entries.iter().filter_map(message_of)).await?;
     }
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, (&page, &query)))
 }
 
-fn message_of(entry: &InboxEntry) -> Option<OnPage> {
-    match entry.place.id {
-        EntryId::Moderation(number) => Some(OnPage::Message(number)),
-        _ => None,
-    }
-}
-
 /// POST /inbox/undo: until, next, apisecret. Entries that were marked as read together are unread again.
-pub async fn undo(
-    app: App,
-    SignedFields { user, fields, .. }: SignedFields,
-) -> Result<Redirect, RequestError> {
+pub async fn undo(app: App, SignedFields { user, fields, .. }: SignedFields) -> Result<Redirect> {
     let until = fields.parsed("until", ENTRY)?;
     let Next { next } = fields.read()?;
     user.once(&app.site, undo_marking(&app.site, &user, until)).await?;
@@ -343,10 +322,7 @@ pub async fn replies() -> Redirect {
 }
 
 /// POST /inbox/feed: feed (`new` or `off`), apisecret. The inbox gets a new private address for its feed, or none.
-pub async fn change_feed(
-    app: App,
-    SignedFields { user, fields, .. }: SignedFields,
-) -> Result<Redirect, RequestError> {
+pub async fn change_feed(app: App, SignedFields { user, fields, .. }: SignedFields) -> Result<Redirect> {
     let has_feed = match fields.required("feed")? {
         "new" => true,
         "off" => false,
@@ -390,9 +366,7 @@ answer! {
         /// The value of `before` for the next part; null at the end.
         next: Option<String> = part.2.map(|next| next.to_string()), Option<values::InboxCursor>;
     }
-}
 
-answer! {
     /// An entry of the inbox.
     struct EntryResponse as InboxEntry from (entry: &InboxEntry) {
         /// The id of the entry.
@@ -422,9 +396,10 @@ answer! {
 /// GET /api/inbox.
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,
-    Form(query): Form<InboxQuery>,
-) -> Result<Json<InboxResponse>, RequestError> {
-    let InboxPage { entries, mut next, .. } = inbox::page(&mut visit, user.id, &query.into()).await?;
+    Form(InboxQuery { count, before }): Form<InboxQuery>,
+) -> Result<Json<InboxResponse>> {
+    let window = InboxWindow { before, ..InboxWindow::newest(count) };
+    let InboxPage { entries, mut next, .. } = inbox::page(&mut visit, user.id, &window).await?;
     visit.learn_badge().await;
     let unread = visit.viewer().await?.map_or(0, |viewer| viewer.replies);
     let cost = |entry: &InboxEntry| API_ENTRY_BYTES + entry.text().map_or(0, size::json_bytes);
@@ -440,7 +415,7 @@ pub async fn list(
 mod tests {
     use super::*;
 
-    fn marking(form: &str) -> Result<Marking, RequestError> {
+    fn marking(form: &str) -> Result<Marking> {
         Ok(Fields::parse(form.as_bytes()).unwrap().read::<ReadInboxForm>()?.marking())
     }
 

@@ -2,12 +2,12 @@
 //! what it is about.
 
 use crate::limits::MESSAGE_CHARACTERS;
+use crate::markup::Frame;
 use crate::markup::addresses::{
     comment_address, message_address as answer_address, profile_address, tweet_address,
 };
 use crate::markup::autolink::autolink;
 use crate::markup::fields::draft_key;
-use crate::markup::frame::Frame;
 use crate::markup::head::{excerpt, shortened};
 use crate::markup::parts::{age, deleted_user};
 use maud::{Markup, html};
@@ -62,7 +62,9 @@ pub(super) fn row(frame: &Frame<'_>, row: &Row<'_>, (back, is_whole): (&str, boo
     // An answer leads to its thread.
     let is_whole = is_whole && !matches!(entry.place.id, EntryId::Answer(_));
     let address = row.address(frame).filter(|_| !is_whole);
-    let reply = entry.place.id.comment().filter(|_| can_be_answered(entry));
+    // The story of the comment is still there.
+    let can_be_answered = matches!(entry.event, InboxEvent::Comment { is_open: true, .. });
+    let reply = entry.place.id.comment().filter(|_| can_be_answered);
     let tool = match (reply, &address) {
         (Some(comment), _) => Some(("with-reply", reply_form(frame, entry, comment))),
         (None, None) if !entry.read => Some(("with-button", read_form(frame, entry, back))),
@@ -179,16 +181,6 @@ fn headline_of(text: &str) -> Option<(&str, &str)> {
     text.split_once("\n\n")
 }
 
-/// Whether there is only a line for an entry, which does not name anybody.
-const fn is_collapsed(entry: &InboxEntry) -> bool {
-    matches!(entry.event, InboxEvent::Collapsed(_))
-}
-
-/// Whether the entry is about a comment on a story that is still there.
-const fn can_be_answered(entry: &InboxEntry) -> bool {
-    matches!(entry.event, InboxEvent::Comment { is_open: true, .. })
-}
-
 /// An entry in a few words, for the names of buttons and the feed.
 pub fn description(entry: &InboxEntry) -> String {
     deed(entry, actor(entry)).into()
@@ -196,10 +188,9 @@ pub fn description(entry: &InboxEntry) -> String {
 
 /// The page of what an entry is about.
 pub fn destination(entry: &InboxEntry) -> Option<String> {
-    if is_collapsed(entry) {
-        return None;
-    }
     match entry.place.id {
+        // There is only a line for it, which does not name anybody.
+        _ if matches!(entry.event, InboxEvent::Collapsed(_)) => None,
         EntryId::Reply(address) | EntryId::Mention(address) => Some(comment_address(address)),
         EntryId::Tweet(id) => Some(tweet_address(id)),
         EntryId::Follow(_) => entry.username.as_deref().map(|name| profile_address(name, "")),

@@ -5,22 +5,20 @@ use super::form::{ModerationForm, UndoForm};
 use super::messages;
 use super::review::QueueItem;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::accounts::mails;
 use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
 use crate::markup::moderation_tools::DONE;
-use crate::request::answers::{ErrorStatus, answer};
+use crate::request::answers::ErrorStatus;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::{Next, SignedFields, SignedForm, answer};
 use crate::route::LONG;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use serde::Serialize;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
@@ -29,11 +27,7 @@ use tidings_language::m;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or
 /// written, cannot open an inbox, so they get the answer by mail.
-pub(crate) async fn act(
-    app: &App,
-    user: &User,
-    requests: &[ModerationRequest],
-) -> Result<ModerationId, RequestError> {
+pub(crate) async fn act(app: &App, user: &User, requests: &[ModerationRequest]) -> Result<ModerationId> {
     let Some((request, further)) = requests.split_first() else {
         return Err(RequestError::NotFound);
     };
@@ -92,7 +86,7 @@ pub(crate) async fn moderates_instead(
     user: &User,
     thing: Thing,
     deed: impl FnOnce() -> Result<Deed, Error>,
-) -> Result<bool, RequestError> {
+) -> Result<bool> {
     if user.role() < Role::Administrator {
         return Ok(false);
     }
@@ -120,7 +114,7 @@ async fn mail_answer(app: &App, id: ModerationId) {
 pub async fn moderate(
     app: App,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
-) -> Result<Redirect, RequestError> {
+) -> Result<Redirect> {
     let id = act(&app, &user, &form.requests()?).await?;
     Ok(done(back.next.way_back(), id))
 }
@@ -157,39 +151,32 @@ answer! {
         /// The line in the log.
         moderation_id: u64 = id.0;
     }
+
+    /// The refusal of an action on a row of the review queue that has changed since it was seen.
+    pub struct RowChangedResponse as RowChanged {
+        status: ErrorStatus;
+        /// A sentence in English, whatever the language of the site is.
+        error: String, values::Message;
+        /// A sentence to show to a person, in the language of the site.
+        message: String, values::Message;
+        /// The row as it is now; null if it waits no longer.
+        row: Option<QueueItem>;
+    }
 }
 
 /// POST /api/moderate.
-pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn call(app: App, mut form: SignedFields) -> Result<Response> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
     match act(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
-        Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
+        Err(failure) if matches!(failure.refusal(), Some(Refusal::RowChanged)) => {
             let seen = requests.swap_remove(0);
             let seen = seen.seen.and_then(|seen| seen.thing).unwrap_or(seen.thing);
             let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
-            let failure = RequestError::Domain(error);
             let (error, message) = (failure.message_for_program(), failure.message());
             let changed = RowChangedResponse { status: ErrorStatus::Err, error, message, row };
             Ok((StatusCode::CONFLICT, Json(changed)).into_response())
         }
         Err(error) => Err(error),
     }
-}
-
-/// The refusal of an action on a row of the review queue that has changed since it was seen.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = RowChanged))]
-pub struct RowChangedResponse {
-    status: ErrorStatus,
-    /// A sentence in English, whatever the language of the site is.
-    #[cfg_attr(test, schema(value_type = values::Message))]
-    error: String,
-    /// A sentence to show to a person, in the language of the site.
-    #[cfg_attr(test, schema(value_type = values::Message))]
-    message: String,
-    /// The row as it is now; null if it waits no longer.
-    #[cfg_attr(test, schema(required = true))]
-    row: Option<QueueItem>,
 }

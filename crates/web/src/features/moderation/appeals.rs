@@ -3,20 +3,14 @@
 use super::form::AppealForm;
 use super::messages;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
 use crate::markup::dates::to_the_minute;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::line_link;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
-use crate::request::answers::{DONE, DoneResponse};
-use crate::request::form::{Fields, ShownAgain};
-use crate::request::local_path::LocalPath;
-use crate::request::path::PathOf;
-use crate::request::viewer::{Call, SignedFields};
+use crate::markup::{Field, Frame, Member, Page};
+use crate::request::{Call, DONE, DoneResponse, Fields, LocalPath, PathOf, ShownAgain, SignedFields};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
 use maud::{Markup, html};
@@ -89,16 +83,16 @@ pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
 pub async fn form(
     PathOf(id): PathOf<ModerationId>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let decision = appeals::decision_about(&mut visit, user.id, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(decision_page(&frame, &decision))
 }
 
 fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
+    let deed = (decision.action.facts().told)(&decision.thing).unwrap_or_default();
     let content = html! {
-        h1 { (HEADING.text()) }
-        p { (t!("{deed} {age}.", deed = what_was_done(decision), age = age(frame, decision.time))) }
+        p { (t!("{deed} {age}.", deed, age = age(frame, decision.time))) }
         @if !decision.reason.is_empty() { blockquote.text dir="auto" { p { (decision.reason) } } }
         @if let Some(until) = decision.until { p { (ends(until, frame.now)) } }
         p.hint { (t!("This is {entry}.", entry = decision_link(decision.id))) }
@@ -109,7 +103,7 @@ fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
         }
         p { a.action href={ "/moderators?moderation_id=" (decision.id) } { (t!("Write to the moderators about it")) } }
     };
-    frame.page(HEADING.text(), &content)
+    frame.headed(HEADING.text(), &content)
 }
 
 fn ends(until: Timestamp, now: Timestamp) -> Phrase<'static> {
@@ -120,11 +114,6 @@ fn ends(until: Timestamp, now: Timestamp) -> Phrase<'static> {
 /// A link to the line of a decision in the log.
 pub(super) fn decision_link(id: ModerationId) -> Markup {
     line_link(id, " of the moderation log")
-}
-
-/// The action in words, addressed to the person whom it concerns.
-fn what_was_done(decision: &DecisionFacts) -> &'static str {
-    (decision.action.facts().told)(&decision.thing).unwrap_or_default()
 }
 
 /// An appeal that was sent, for who has sent it.
@@ -143,11 +132,7 @@ fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
 }
 
 /// POST /appeal: moderation_id, text, and apisecret or username, password and code.
-pub async fn send(
-    Page { app, visit, here, .. }: Page,
-    call: Call,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn send(Page { app, visit, here, .. }: Page, call: Call, fields: Fields) -> Result<Response> {
     let is_stranger = fields.get("username").is_some();
     let id = appeal(&app, visit, fields, &call).await?;
     if is_stranger {
@@ -157,34 +142,28 @@ pub async fn send(
 }
 
 /// The page of a refused appeal of somebody without a session.
-pub async fn again(
-    app: App,
-    here: LocalPath,
-    Extension(again): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
+pub async fn again(app: App, here: LocalPath, Extension(again): Extension<ShownAgain>) -> Result<Markup> {
     let stranger = Some(Stranger::of_form(&again).ok_or(RequestError::NotFound)?);
     let id = again.fields.parsed("moderation_id", m!("it must be the number of an entry of the log"))?;
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
-        h1 { (HEADING.text()) }
         p { (t!("The decision is {entry}.", entry = decision_link(id))) }
         (appeal_form(&frame, id, stranger))
     };
-    Ok(frame.page(HEADING.text(), &content))
+    Ok(frame.headed(HEADING.text(), &content))
 }
 
 /// The page after an appeal from somebody who cannot log in.
 async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
     let frame = Frame::anonymous(app, here).await;
     let content = html! {
-        h1 { (t!("Your appeal has been sent")) }
         p.notice role="status" {
             (t!("Another moderator will read it. If your account has an e-mail address, we'll mail you the answer."))
         }
         p { (t!("If the ban is lifted, you can log in again.")) }
         p { a.action href="/" { (t!("Go to the front page")) } }
     };
-    frame.page(t!("Your appeal has been sent"), &content).into_response()
+    frame.headed(t!("Your appeal has been sent"), &content).into_response()
 }
 
 /// The page for somebody who has shown what a login takes but is banned, with the form to appeal. The refusal, which is
@@ -194,7 +173,6 @@ pub async fn banned_page(app: &App, here: &LocalPath, id: ModerationId, stranger
     let frame = Frame::anonymous(app, here).await;
     let messages = messages::for_banned(&frame, stranger, thread.as_ref());
     let content = html! {
-        h1 { (t!("You can't log in")) }
         @if !frame.is_shut() {
             p { (t!("You can still read without logging in. This is {entry}.", entry = decision_link(id))) }
         }
@@ -202,17 +180,12 @@ pub async fn banned_page(app: &App, here: &LocalPath, id: ModerationId, stranger
         (appeal_form(&frame, id, Some(stranger)))
         (messages)
     };
-    frame.page(t!("You can't log in"), &content)
+    frame.headed(t!("You can't log in"), &content)
 }
 
 /// Appeals against a decision, for both the form and the API: in a session, or with what a login takes for who cannot
 /// have one.
-pub(crate) async fn appeal(
-    app: &App,
-    mut visit: Visit,
-    fields: Fields,
-    call: &Call,
-) -> Result<ModerationId, RequestError> {
+pub(crate) async fn appeal(app: &App, mut visit: Visit, fields: Fields, call: &Call) -> Result<ModerationId> {
     let form: AppealForm = fields.read()?;
     let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
     if visit.recognise().await?.is_some() {
@@ -226,18 +199,14 @@ pub(crate) async fn appeal(
 }
 
 /// The credentials of a login, as they were typed into a form without a session.
-pub(super) fn credentials(fields: &Fields) -> Result<Credentials<'_>, RequestError> {
+pub(super) fn credentials(fields: &Fields) -> Result<Credentials<'_>> {
     let [username, password] = ["username", "password"].map(|name| fields.get(name));
     let (username, password) = username.zip(password).ok_or(RequestError::LoginRequired)?;
     Ok(Credentials { username, password, code: fields.get("code") })
 }
 
 /// POST /api/appeal.
-pub async fn call(
-    Page { app, visit, .. }: Page,
-    call: Call,
-    fields: Fields,
-) -> Result<Json<DoneResponse>, RequestError> {
+pub async fn call(Page { app, visit, .. }: Page, call: Call, fields: Fields) -> Result<Json<DoneResponse>> {
     appeal(&app, visit, fields, &call).await?;
     Ok(Json(DONE))
 }
@@ -245,7 +214,7 @@ pub async fn call(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, user};
+    use crate::markup::test_support::{assert_has, framed, user};
     use tidings_domain::Refusal;
     use tidings_domain::values::{Action, Thing};
 
@@ -269,15 +238,16 @@ mod tests {
             framed(Some(&bob), |frame| decision_page(frame, &decision)).into_string()
         };
         let html = page(decision(None, None));
-        for part in [
-            "You were silenced",
-            "shouts &lt;b&gt;",
-            "It ends 12 Jan 1970, 14:46 UTC.",
-            r#"name="moderation_id" value="7""#,
-            "<textarea",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                "You were silenced",
+                "shouts &lt;b&gt;",
+                "It ends 12 Jan 1970, 14:46 UTC.",
+                r#"name="moderation_id" value="7""#,
+                "<textarea",
+            ],
+        );
         assert!(!html.contains(r#"name="password""#), "{html}");
         let sent = Appeal {
             user_id: bob.id,

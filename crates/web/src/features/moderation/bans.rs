@@ -4,19 +4,16 @@ use super::acting::ModeratedResponse;
 use super::form::{hours, switch};
 use super::kept_list::KeptList;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::dates::to_the_minute;
-use crate::markup::fields::{Field, choice};
-use crate::markup::frame::Frame;
+use crate::markup::fields::choice;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::page::{Member, Page};
-use crate::request::answers::answer;
+use crate::markup::{Field, Frame, Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, parsed, valid};
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::form::{form, parsed, valid};
+use crate::request::{Fields, LocalPath, SignedFields, SignedForm, answer};
 use crate::route::LONG;
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -44,21 +41,7 @@ form! {
         /// `1` to ban nothing, and to learn how many members the ban would stop.
         pub dry_run: bool = switch, values::Switch, required = false;
     }
-}
 
-const KIND: &Message = m!("it must be network or domain");
-
-fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin, RequestError> {
-    Ok(BannedOrigin::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::from)?)
-}
-
-impl From<BanForm> for NewOriginBan {
-    fn from(BanForm { value, scope, reason, hours, .. }: BanForm) -> Self {
-        Self { origin: value, scope, reason, hours }
-    }
-}
-
-form! {
     /// A ban to lift.
     pub struct LiftBanForm {
         /// The ban.
@@ -68,15 +51,25 @@ form! {
     }
 }
 
+const KIND: &Message = m!("it must be network or domain");
+
+fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin> {
+    Ok(BannedOrigin::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::from)?)
+}
+
+impl From<BanForm> for NewOriginBan {
+    fn from(BanForm { value, scope, reason, hours, .. }: BanForm) -> Self {
+        Self { origin: value, scope, reason, hours }
+    }
+}
+
 answer! {
     /// The bans of networks and e-mail domains, by number.
     pub struct BansResponse as OriginBans from (bans: Vec<ListedBan>) {
         status;
         bans: Vec<BanEntry> = bans.into_iter().map(BanEntry::from).collect();
     }
-}
 
-answer! {
     /// A ban of a network or an e-mail domain.
     pub struct BanEntry as OriginBan from (listed: ListedBan) {
         /// Its number.
@@ -94,6 +87,22 @@ answer! {
         /// The sign-ups and posts that it has stopped.
         stopped: u64 = listed.stopped;
     }
+
+    /// A network or a domain was banned.
+    pub struct BanAddedResponse as OriginBanAdded from (added: (OriginBanId, ModerationId)) {
+        status;
+        /// The ban.
+        ban_id: u64 = added.0.0;
+        /// The line in the log.
+        moderation_id: u64 = added.1.0;
+    }
+
+    /// The number of members that a ban would stop.
+    pub struct BanTriedResponse as OriginBanTried from (stops: Option<u64>) {
+        status;
+        /// The members who were active in the last week and whom the ban would stop; null if that cannot be counted.
+        stops: Option<u64> = stops;
+    }
 }
 
 /// The outcome of a ban, or of a trial.
@@ -108,36 +117,13 @@ pub enum BanResponse {
     Tried(BanTriedResponse),
 }
 
-answer! {
-    /// A network or a domain was banned.
-    pub struct BanAddedResponse as OriginBanAdded from (added: (OriginBanId, ModerationId)) {
-        status;
-        /// The ban.
-        ban_id: u64 = added.0.0;
-        /// The line in the log.
-        moderation_id: u64 = added.1.0;
-    }
-}
-
-answer! {
-    /// The number of members that a ban would stop.
-    pub struct BanTriedResponse as OriginBanTried from (stops: Option<u64>) {
-        status;
-        /// The members who were active in the last week and whom the ban would stop; null if that cannot be counted.
-        stops: Option<u64> = stops;
-    }
-}
-
 /// GET /api/moderate/bans.
-pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>, RequestError> {
+pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>> {
     Ok(Json(origins::all(&app.site, app.now(), &user).await?.into()))
 }
 
 /// POST /api/moderate/bans.
-pub async fn add(
-    app: App,
-    SignedForm { user, form }: SignedForm<BanForm>,
-) -> Result<Json<BanResponse>, RequestError> {
+pub async fn add(app: App, SignedForm { user, form }: SignedForm<BanForm>) -> Result<Json<BanResponse>> {
     if form.dry_run {
         let stops = origins::stops(&app.site, app.now(), &user, &form.value).await?;
         return Ok(Json(BanResponse::Tried(stops.into())));
@@ -234,13 +220,13 @@ fn ban_line(ListedBan { ban, stopped }: &ListedBan) -> Markup {
 }
 
 /// GET /moderate/bans.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let bans = origins::all(&app.site, app.now(), &user).await?;
     Ok(show(&bans, &Frame::of(&app, &mut visit, &here).await?, None))
 }
 
 /// POST /moderate/bans: what, value, scope, reason, hours, dry_run, apisecret.
-pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
     let ban: BanForm = form.fields.read()?;
     if ban.dry_run {
         let stopped = origins::stops(&app.site, app.now(), &form.user, &ban.value).await?;

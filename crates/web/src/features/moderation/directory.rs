@@ -2,14 +2,13 @@
 
 use super::form::{hours, switch};
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::page::{Member, Page};
-use crate::request::answers::answer;
+use crate::error::{RequestError, Result};
+use crate::markup::{Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
+use crate::request::form::{form, parsed, unless_blank, valid};
 use crate::request::paging;
-use crate::request::viewer::SignedFields;
+use crate::request::{Fields, Form, SignedFields, answer};
 use axum::Json;
 use tidings_domain::Site;
 use tidings_domain::accounts::people;
@@ -51,10 +50,25 @@ form! {
         /// `1` for a page on which everybody but moderators and administrators is chosen.
         pub all: bool = |fields: &Fields, name| Ok(unless_blank(switch)(fields, name)?.unwrap_or_default()), values::Switch, required = false;
     }
+
+    /// An action on several people.
+    pub struct DirectoryForm {
+        /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
+        /// commas belong to the names.
+        pub usernames: Vec<String> = people_chosen, values::Usernames;
+        /// The action: `ban`, `silence` or `note`.
+        pub action: Deed = deed, values::DirectoryAction;
+        /// Why; the text of a note.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// How long a ban or a silence lasts; 0 or missing for permanent.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// `1` to also remove all that those who are banned have posted.
+        pub remove: bool = removes, values::Switch, required = false;
+    }
 }
 
 // A form without a choice sends empty fields.
-fn trimmed(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+fn trimmed(fields: &Fields, name: &'static str) -> Result<String> {
     Ok(fields.text(name).trim().to_owned())
 }
 
@@ -64,10 +78,8 @@ pub struct DirectoryPart {
     pub rows: Vec<AccountRow>,
     /// The value of `before` for the next part.
     pub next: Option<u64>,
-    /// How many accounts match, if that is known.
+    /// How many accounts match; `None` if the search index has not answered.
     pub total: Option<usize>,
-    /// Whether the search index has answered.
-    pub is_searched: bool,
     /// Whether the viewer is an administrator.
     pub shows_addresses: bool,
 }
@@ -76,11 +88,7 @@ pub struct DirectoryPart {
 ///
 /// # Errors
 /// [`ModeratorsOnly`](tidings_domain::Refusal::ModeratorsOnly); a filter that needs the search index, where there is none; or the store's.
-pub async fn find(
-    app: &App,
-    visit: &mut Visit,
-    query: &DirectoryQuery,
-) -> Result<DirectoryPart, RequestError> {
+pub async fn find(app: &App, visit: &mut Visit, query: &DirectoryQuery) -> Result<DirectoryPart> {
     let shows_addresses = directory::demand(visit).await? == Role::Administrator;
     let inviter = match &*query.invited_by {
         "" => None,
@@ -95,7 +103,7 @@ pub async fn find(
         None => None,
         Some(tag) => Some(directory::of_network(&app.site, visit.now(), tag).await?),
     };
-    let (ids, next, total, is_searched) = match app.search.get() {
+    let (ids, next, total) = match app.search.get() {
         Some(searching) if searching.preparing().is_none() => {
             let rules = &app.site.rules.trust;
             let question =
@@ -109,15 +117,15 @@ pub async fn find(
             let ids: Vec<UserId> = ids.collect();
             let shown = skipped + ids.len();
             let has_more = shown < found.total.min(DIRECTORY_DEPTH) && !ids.is_empty();
-            (ids, has_more.then_some(shown as u64), Some(found.total), true)
+            (ids, has_more.then_some(shown as u64), Some(found.total))
         }
         _ => {
             let (ids, next) = unsearched((&app.site, visit), query, of_network).await?;
-            (ids, next, None, false)
+            (ids, next, None)
         }
     };
     let rows = directory::rows(visit, &ids, filter).await?;
-    Ok(DirectoryPart { rows, next, total, is_searched, shows_addresses })
+    Ok(DirectoryPart { rows, next, total, shows_addresses })
 }
 
 /// The query for the search index.
@@ -161,7 +169,7 @@ async fn unsearched(
     (site, visit): (&Site, &mut Visit),
     query: &DirectoryQuery,
     of_network: Option<Vec<UserId>>,
-) -> Result<(Vec<UserId>, Option<u64>), RequestError> {
+) -> Result<(Vec<UserId>, Option<u64>)> {
     let DirectoryQuery { state, invited_by, since, sort, .. } = query;
     let needs = [
         ("state", state.is_some()),
@@ -190,25 +198,8 @@ async fn unsearched(
     Ok((ids, next))
 }
 
-form! {
-    /// An action on several people.
-    pub struct DirectoryForm {
-        /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
-        /// commas belong to the names.
-        pub usernames: Vec<String> = people_chosen, values::Usernames;
-        /// The action: `ban`, `silence` or `note`.
-        pub action: Deed = deed, values::DirectoryAction;
-        /// Why; the text of a note.
-        pub reason: Reason = valid(Reason::parse), values::Reason;
-        /// How long a ban or a silence lasts; 0 or missing for permanent.
-        pub hours: Hours = hours, values::Hours, required = false;
-        /// `1` to also remove all that those who are banned have posted.
-        pub remove: bool = removes, values::Switch, required = false;
-    }
-}
-
 /// The people in the field, and those whose boxes are ticked.
-fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>, RequestError> {
+fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>> {
     let boxes = fields.iter().filter(|(name, _)| name.starts_with(BOX)).map(|(_, username)| username);
     let typed = fields.text(name);
     let separator = if typed.contains('\n') { '\n' } else { ',' };
@@ -228,7 +219,7 @@ fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>, Req
     Ok(usernames)
 }
 
-fn deed(fields: &Fields, name: &'static str) -> Result<Deed, RequestError> {
+fn deed(fields: &Fields, name: &'static str) -> Result<Deed> {
     let hours = hours(fields, "hours")?;
     match fields.required(name)? {
         "ban" => Ok(Deed::Ban(hours)),
@@ -238,7 +229,7 @@ fn deed(fields: &Fields, name: &'static str) -> Result<Deed, RequestError> {
     }
 }
 
-fn removes(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+fn removes(fields: &Fields, name: &'static str) -> Result<bool> {
     let removes = switch(fields, name)?;
     if removes && deed(fields, "action")?.action() != Action::Ban {
         return Err(RequestError::field(name, m!("only a ban removes what people have posted")));
@@ -255,11 +246,7 @@ impl DirectoryForm {
 }
 
 /// Does the same to several people, for both the form and the API.
-pub async fn act(
-    app: &App,
-    (visit, user): (&mut Visit, &User),
-    form: &DirectoryForm,
-) -> Result<DoneForAll, RequestError> {
+pub async fn act(app: &App, (visit, user): (&mut Visit, &User), form: &DirectoryForm) -> Result<DoneForAll> {
     let deeds = form.deeds();
     let asked = (&form.usernames[..], &deeds[..], &form.reason);
     Ok(user.once(&app.site, directory::act_on_all(visit, app.moment(), asked)).await?)
@@ -273,9 +260,7 @@ answer! {
         /// The value of `before` for the next part; null at the end. A part can be shorter than asked for before the end.
         next: Option<u64> = part.1;
     }
-}
 
-answer! {
     /// An account as moderators see it.
     pub struct PersonEntry as DirectoryEntry from (row: AccountRow) {
         /// The username; null after a deactivation.
@@ -300,18 +285,7 @@ answer! {
         /// The tag of the network of the last post; null if there was none in the last 30 days.
         network: Option<String> = row.network.map(|tag| tag.to_string()), Option<values::NetworkTag>;
     }
-}
 
-/// GET /api/moderate/people.
-pub async fn list(
-    Page { app, mut visit, .. }: Page<Member>,
-    Form(query): Form<DirectoryQuery>,
-) -> Result<Json<DirectoryResponse>, RequestError> {
-    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
-    Ok(Json((rows, next).into()))
-}
-
-answer! {
     /// The outcome of an action on several people.
     pub struct ActedResponse as ModeratedPeople from (done: DoneForAll) {
         status;
@@ -323,8 +297,17 @@ answer! {
     }
 }
 
+/// GET /api/moderate/people.
+pub async fn list(
+    Page { app, mut visit, .. }: Page<Member>,
+    Form(query): Form<DirectoryQuery>,
+) -> Result<Json<DirectoryResponse>> {
+    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
+    Ok(Json((rows, next).into()))
+}
+
 /// POST /api/moderate/people.
-pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
+pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>> {
     let asked: DirectoryForm = form.fields.read()?;
     Ok(Json(act(&app, (&mut form.visit, &form.user), &asked).await?.into()))
 }

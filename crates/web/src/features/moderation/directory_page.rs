@@ -3,16 +3,12 @@
 use super::acting;
 use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, find};
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::addresses::profile_address;
+use crate::error::Result;
 use crate::markup::dates::date;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::page::{Moderator, Page};
-use crate::markup::parts::{DELETED_USER, age, more_link, number};
-use crate::request::form::{Form, Next};
-use crate::request::viewer::SignedFields;
+use crate::markup::parts::{DELETED_USER, age, author, more_link, number};
+use crate::markup::{Field, Frame, Moderator, Page};
+use crate::request::{Form, Next, SignedFields};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use strum::VariantArray;
@@ -32,12 +28,11 @@ const ACTIONS: [Action; 3] = [Action::Ban, Action::Silence, Action::Note];
 pub async fn page(
     Page { app, mut visit, here, .. }: Page<Moderator>,
     Form(query): Form<DirectoryQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let part = find(&app, &mut visit, &query).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (t!("People")) }
-        @if !part.is_searched {
+        @if part.total.is_none() {
             p.hint { (t!("Without search, this page finds whole usernames only, and shows the newest accounts first.")) }
         }
         (filters(&query, &part))
@@ -61,7 +56,7 @@ pub async fn page(
         }
         (more_link(part.next.map(|next| address(&query, Some(next), false))))
     };
-    Ok(frame.page(t!("People"), &content))
+    Ok(frame.headed(t!("People"), &content))
 }
 
 /// The address of a part of what is asked for.
@@ -109,7 +104,7 @@ fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
             label { @if part.shows_addresses { (t!("Name or e-mail address")) } @else { (t!("Name")) }
                 input type="search" name="q" value=(query.q) autocapitalize="none";
             }
-            @if part.is_searched {
+            @if part.total.is_some() {
                 label { (t!("State"))
                     select name="state" {
                         option value="" { (t!("state" => "all")) }
@@ -128,7 +123,7 @@ fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
             label { (t!("Network"))
                 input type="text" name="network" value=(network) autocapitalize="none" maxlength="12";
             }
-            @if part.is_searched {
+            @if part.total.is_some() {
                 label { (t!("Sort by"))
                     select name="sort" {
                         @for order in AccountOrder::VARIANTS {
@@ -167,7 +162,6 @@ fn table(frame: &Frame<'_>, part: &DirectoryPart, all: bool) -> Markup {
 
 fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bool)) -> Markup {
     let is_chosen = all && person.state != Some(AccountState::Staff);
-    let named = |name: &str| html! { a.author href=(profile_address(name, "")) { (name) } };
     html! {
         tr {
             th scope="row" {
@@ -175,7 +169,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
                     Some(name) => {
                         div.choice {
                             input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label=(t!("Select {name}", name)) checked[is_chosen];
-                            (named(name))
+                            (author(Some(name)))
                         }
                     }
                     None => { (DELETED_USER) " " (person.id) }
@@ -184,7 +178,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bo
             @if shows_addresses { td { (person.email.as_deref().unwrap_or_default()) } }
             td { (person.state.map(state_words).unwrap_or_default()) }
             td { (age(frame, person.created)) }
-            td { @if let Some(inviter) = &person.invited_by { (named(inviter)) } }
+            td { @if let Some(inviter) = &person.invited_by { (author(Some(inviter))) } }
             td.number { (number(person.karma)) }
             td.number { (number(person.stories)) }
             td.number { (number(person.comments)) }
@@ -225,7 +219,7 @@ fn tools() -> Markup {
 }
 
 /// POST /people: usernames or boxes, action, reason, hours, remove, next, apisecret.
-pub async fn change(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn change(app: App, mut form: SignedFields) -> Result<Redirect> {
     let (asked, back) = form.fields.read::<(DirectoryForm, Next)>()?;
     let done = act(&app, (&mut form.visit, &form.user), &asked).await?;
     let back = back.next.to_string();

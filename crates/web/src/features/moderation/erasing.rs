@@ -1,12 +1,11 @@
 //! The page on which an administrator confirms that a post is erased.
 
-use crate::error::RequestError;
 use crate::error::refusals::erasure;
+use crate::error::{RequestError, Result};
 use crate::markup::addresses::address_of_thing;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{anonymous_box, reason_field, thing_fields};
-use crate::markup::page::{Member, Page};
-use crate::request::path::PathOf;
+use crate::markup::{Frame, Member, Page};
+use crate::request::PathOf;
 use maud::{Markup, html};
 use tidings_domain::moderation::erasing;
 use tidings_domain::values::{Action, Thing};
@@ -21,7 +20,7 @@ pub fn address(thing: &Thing) -> String {
 pub async fn page(
     PathOf((kind, id)): PathOf<(String, String)>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     let loss = erasing::loss(&app.site, &user, &thing).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

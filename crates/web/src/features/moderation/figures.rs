@@ -1,10 +1,9 @@
 //! The review queue and the decisions of moderators in numbers.
 
 use super::log::moderator_name;
-use crate::error::RequestError;
-use crate::markup::frame::Frame;
-use crate::markup::page::{Moderator, Page};
-use crate::markup::parts::{age, number};
+use crate::error::Result;
+use crate::markup::parts::{Column, age, number, table};
+use crate::markup::{Frame, Moderator, Page};
 use maud::{Markup, html};
 use tidings_domain::moderation::figures::{self, QueueFigures};
 use tidings_domain::values::{FIGURES_DAYS, FIGURES_LINES};
@@ -12,12 +11,11 @@ use tidings_language::spans::span;
 use tidings_language::{n, t};
 
 /// GET /moderate/figures.
-pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<Markup> {
     let QueueFigures { waiting, oldest, median_seconds, deeds, is_cut } =
         figures::figures(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (t!("Moderation statistics")) }
         dl.facts {
             div { dt { a href="/moderate" { (t!("items" => "waiting")) } } dd { (number(waiting)) } }
             @if let Some(oldest) = oldest { div { dt { (t!("the oldest, since")) } dd { (age(&frame, oldest)) } } }
@@ -25,16 +23,13 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<
         }
         h2 { (n!(FIGURES_DAYS, "The last {count} day", "The last {count} days")) }
         @if deeds.is_empty() { p.empty { (t!("Nothing was decided.")) } } @else {
-            div.scroll tabindex="0" role="region" aria-label=(t!("Decisions")) {
-                table {
-                    thead { tr { th scope="col" { (t!("column" => "moderator")) } th scope="col" { (t!("column" => "action")) } th.number scope="col" { (t!("column" => "times")) } } }
-                    tbody {
-                        @for (moderator, action, count) in &deeds {
-                            tr { td { (moderator_name(moderator)) } td { (action.words()) } td.number { (number(*count)) } }
-                        }
-                    }
+            @let [moderator, action] = [t!("column" => "moderator"), t!("column" => "action")].map(Column::Words);
+            @let columns = [moderator, action, Column::Numbers(t!("column" => "times"))];
+            (table(t!("Decisions"), &columns, &html! {
+                @for (moderator, action, count) in &deeds {
+                    tr { td { (moderator_name(moderator)) } td { (action.words()) } td.number { (number(*count)) } }
                 }
-            }
+            }))
         }
         @if is_cut { p.hint {
             (n!(
@@ -45,5 +40,5 @@ pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<
         } }
         p { a.action href="/moderations" { (t!("Moderation log")) } }
     };
-    Ok(frame.page(t!("Moderation statistics"), &content))
+    Ok(frame.headed(t!("Moderation statistics"), &content))
 }

@@ -2,18 +2,16 @@
 //! also takes the flag back.
 
 use super::form::thing;
-use crate::error::{RequestError, refusals, unknown_name};
+use crate::error::{RequestError, Result, refusals, unknown_name};
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::address_of_thing;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::thing_fields;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
+use crate::markup::{Field, Frame, Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, parsed};
-use crate::request::path::PathOf;
+use crate::request::form::{form, parsed};
+use crate::request::{Fields, PathOf};
 use crate::route::{LONG, LoginReason, SHORT};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -35,9 +33,7 @@ form! {
         /// For moderators. A duplicate's is the number or the link of the other story.
         pub note: FlagNote = |fields: &Fields, name| Ok(FlagNote::parse(fields.text(name)).map_err(Error::from)?), values::FlagNote, required = false;
     }
-}
 
-form! {
     /// The thing whose flag the caller takes back.
     pub struct UnflagForm {
         /// The kind of thing.
@@ -48,7 +44,7 @@ form! {
 }
 
 /// The thing in the fields `kind` and `id`, of a kind that can be flagged.
-fn flagged_thing(fields: &Fields, _: &str) -> Result<Thing, RequestError> {
+fn flagged_thing(fields: &Fields, _: &str) -> Result<Thing> {
     let thing = thing(fields)?;
     if FlagReason::of(&thing).is_empty() {
         return Err(RequestError::field("kind", m!("it must be story, comment, tweet or user")));
@@ -56,7 +52,7 @@ fn flagged_thing(fields: &Fields, _: &str) -> Result<Thing, RequestError> {
     Ok(thing)
 }
 
-fn flagged_kind(fields: &Fields, name: &str) -> Result<&'static str, RequestError> {
+fn flagged_kind(fields: &Fields, name: &str) -> Result<&'static str> {
     Ok(flagged_thing(fields, name)?.kind())
 }
 
@@ -161,7 +157,7 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
 pub async fn show(
     PathOf((kind, id)): PathOf<(String, String)>,
     Page { app, mut visit, here, .. }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     if FlagReason::of(&thing).is_empty() {
         return Err(RequestError::NotFound);
@@ -170,7 +166,6 @@ pub async fn show(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let [heading, back] = words(&thing);
     let content = html! {
-        h1 { (heading) }
         @match &facts.text {
             Some(text) => blockquote.flagged-text dir="auto" { (text) },
             None => p.gone { (t!("[this is not shown]")) },
@@ -182,7 +177,7 @@ pub async fn show(
         }
         p { a.action href=(address_of_thing(&thing)) { (back) } }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(heading, &content))
 }
 
 /// The actions behind the forms of this file.

@@ -2,11 +2,12 @@
 
 use super::flagging::reason_name;
 use super::menu::PINNED_DAYS;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::LOG_ENTRIES;
+use crate::request::Fields;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, checked, filled, form, optional, parsed, text, unless_blank, valid};
+use crate::request::form::{checked, filled, form, optional, parsed, text, unless_blank, valid};
 use crate::request::paging;
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
@@ -34,9 +35,9 @@ form! {
         /// `hold_young` last; at least 1, and at most 168.
         pub hours: Hours = hours, values::Hours, required = false;
         /// For `hold_young`, the age in hours below which an account is young.
-        pub age: Option<u64> = unless_blank(checked(AGE, age)), values::YoungAge, required = false;
+        pub age: Option<u64> = unless_blank(checked(AGE, up_to(MAX_YOUNG_HOURS))), values::YoungAge, required = false;
         /// For `remove_all`, the posts of how many days. For `pin`, for how many days; 7 if it is missing.
-        pub days: Option<u64> = unless_blank(checked(DAYS, days)), values::RemovedDays, required = false;
+        pub days: Option<u64> = unless_blank(checked(DAYS, up_to(MAX_REMOVED_DAYS))), values::RemovedDays, required = false;
         /// For `remove_all`: `0` to leave the posts; `1` by default.
         pub posts: bool = posts, values::Switch, required = false;
         /// For `remove_all`: `1` to also remove the full name and the text of the profile.
@@ -64,137 +65,7 @@ form! {
         /// as the author.
         pub row: Option<Thing> = unless_blank(parsed(m!("it must be <kind>:<id>, such as story:7"))), values::QueueRow, required = false;
     }
-}
 
-const AGE: &Message = m!("it must be a whole number of hours from 1 to 720");
-const DAYS: &Message = m!("it must be a whole number from 1 to 3650");
-const STORY: &Message = m!("it must be the number or the address of a story");
-
-fn action(fields: &Fields, name: &'static str) -> Result<Action, RequestError> {
-    checked(m!("it must be an action"), Action::named)(fields, name)
-}
-
-/// The reason, which must be there if the action needs one.
-fn reason_of_action(fields: &Fields, name: &'static str) -> Result<Reason, RequestError> {
-    if !action(fields, "action")?.facts().needs_no_reason {
-        fields.required(name)?;
-    }
-    Ok(Reason::parse(fields.text(name)).map_err(Error::from)?)
-}
-
-/// Whether posts go. A form with boxes says that it has them, because a browser does not send an empty box.
-fn posts(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
-    let is_box = fields.get("boxes").is_some();
-    if fields.get(name).is_none() { Ok(!is_box) } else { switch(fields, name) }
-}
-
-/// How long something lasts: 0, or nothing, is permanent.
-pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours, RequestError> {
-    let given = fields.get(name).filter(|text| !text.trim().is_empty());
-    given.map_or(Ok(None), parse_hours).map_err(|_| {
-        let expected = m!("it must be a whole number of hours, at most ten years, or 0 (permanently)");
-        RequestError::field(name, expected)
-    })
-}
-
-impl ModerationForm {
-    /// The requested actions: one, or up to three for `remove_all`. The ban is the first, so that nothing is
-    /// posted meanwhile.
-    ///
-    /// # Errors
-    /// When a field of the action is missing.
-    pub fn requests(self) -> Result<Vec<ModerationRequest>, RequestError> {
-        let Self { posts, profile, ban, hours, .. } = self;
-        if self.action != Action::RemoveAll {
-            return Ok(vec![self.try_into()?]);
-        }
-        let mut deeds = Vec::new();
-        if ban {
-            deeds.push(Deed::Ban(hours));
-        }
-        if posts {
-            deeds.push(Deed::RemoveAll(self.days.ok_or(MISSING_DAYS)?));
-        }
-        if profile {
-            deeds.push(Deed::Remove);
-        }
-        if deeds.is_empty() {
-            return Err(RequestError::field("posts", m!("choose at least one of posts, profile and ban")));
-        }
-        let mut seen = self.since.map(|since| SeenRow { thing: self.row, since });
-        let request = |deed| {
-            let (thing, reason, anonymous) = (self.id.clone(), self.reason.clone(), self.anonymous);
-            // The first action settles the row.
-            ModerationRequest { deed, thing, reason, anonymous, seen: seen.take() }
-        };
-        Ok(deeds.into_iter().map(request).collect())
-    }
-}
-
-/// The posts of how many days are removed must be said.
-const MISSING_DAYS: RequestError = RequestError::field("days", RequestError::MISSING);
-
-impl TryFrom<ModerationForm> for ModerationRequest {
-    type Error = RequestError;
-
-    /// The requested action.
-    fn try_from(form: ModerationForm) -> Result<Self, RequestError> {
-        let missing = |name| RequestError::field(name, RequestError::MISSING);
-        let ModerationForm { hours, title, topics, url, text, .. } = form;
-        let deed = match form.action {
-            Action::Erase => Deed::Erase(form.confirm),
-            Action::Edit if title.is_none() && topics.is_none() && url.is_none() && text.is_none() => {
-                return Err(missing(if matches!(form.id, Thing::Comment(_)) { "text" } else { "title" }));
-            }
-            Action::Edit => Deed::Edit { title, topics, url, text },
-            Action::Merge => Deed::Merge(form.into.ok_or_else(|| missing("into"))?),
-            Action::Hold => Deed::Hold(hours),
-            Action::Silence => Deed::Silence(hours),
-            Action::Ban => Deed::Ban(hours),
-            Action::RemoveAll => Deed::RemoveAll(form.days.ok_or(MISSING_DAYS)?),
-            Action::Discount => Deed::Discount(hours),
-            Action::Pin => Deed::Pin(form.days.unwrap_or(PINNED_DAYS)),
-            Action::StopSignups => Deed::StopSignups(raid_hours(hours)?),
-            Action::HoldYoung => {
-                Deed::HoldYoung { age: form.age.ok_or_else(|| missing("age"))?, hours: raid_hours(hours)? }
-            }
-            action => {
-                let own_call = RequestError::field("action", m!("this action has a call of its own"));
-                action.plain().filter(|_| !action.facts().has_own_call).ok_or(own_call)?
-            }
-        };
-        let seen = form.since.map(|since| SeenRow { thing: form.row, since });
-        // The queue suggests the reason of a flag for taking away. It is none for letting something stay, and the log is public.
-        let lets_stay = seen.is_some() && matches!(form.action, Action::Keep | Action::Approve);
-        let is_suggested = |reason| form.reason.as_str() == reason_name(reason);
-        let reason = if lets_stay && FlagReason::iter().any(is_suggested) {
-            Reason::default()
-        } else {
-            form.reason.clone()
-        };
-        Ok(Self { deed, thing: form.id, reason, anonymous: form.anonymous, seen })
-    }
-}
-
-/// The hours of a measure against a raid, which has an end.
-fn raid_hours(hours: Hours) -> Result<u64, RequestError> {
-    let expected = m!("it must be a whole number of hours from 1 to 168");
-    hours.filter(|hours| *hours <= MAX_RAID_HOURS).ok_or(RequestError::field("hours", expected))
-}
-
-/// The age in hours below which an account is young.
-fn age(text: &str) -> Option<u64> {
-    text.trim().parse().ok().filter(|age| (1..=MAX_YOUNG_HOURS).contains(age))
-}
-
-/// The new text of a comment, or of a story without a URL.
-fn new_text(fields: &Fields, name: &'static str) -> Result<Body, RequestError> {
-    let is_comment = matches!(thing(fields)?, Thing::Comment(_));
-    let parse = if is_comment { Body::parse_comment } else { Body::parse_text };
-    Ok(parse(fields.text(name)).map_err(Error::from)?)
-}
-
-form! {
     /// An action to undo.
     pub struct UndoForm {
         /// The line of the log.
@@ -204,9 +75,7 @@ form! {
         /// `1` to be named "a moderator" to all but administrators.
         pub anonymous: bool = switch, values::Switch, required = false;
     }
-}
 
-form! {
     /// An appeal against a decision.
     pub struct AppealForm {
         /// The line of the log.
@@ -220,9 +89,7 @@ form! {
         /// A code of the authenticator app, or a recovery code, if the account has a second factor.
         pub code: Option<String> = optional(text), String, required = false;
     }
-}
 
-form! {
     /// The lines of the moderation log that are asked for.
     #[derive(Debug)]
     pub struct LogQuery {
@@ -243,9 +110,125 @@ form! {
     }
 }
 
+const AGE: &Message = m!("it must be a whole number of hours from 1 to 720");
+const DAYS: &Message = m!("it must be a whole number from 1 to 3650");
+const STORY: &Message = m!("it must be the number or the address of a story");
+
+fn action(fields: &Fields, name: &'static str) -> Result<Action> {
+    checked(m!("it must be an action"), Action::named)(fields, name)
+}
+
+/// The reason, which must be there if the action needs one.
+fn reason_of_action(fields: &Fields, name: &'static str) -> Result<Reason> {
+    if !action(fields, "action")?.facts().needs_no_reason {
+        fields.required(name)?;
+    }
+    Ok(Reason::parse(fields.text(name)).map_err(Error::from)?)
+}
+
+/// Whether posts go. A form with boxes says that it has them, because a browser does not send an empty box.
+fn posts(fields: &Fields, name: &'static str) -> Result<bool> {
+    let is_box = fields.get("boxes").is_some();
+    if fields.get(name).is_none() { Ok(!is_box) } else { switch(fields, name) }
+}
+
+/// How long something lasts: 0, or nothing, is permanent.
+pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours> {
+    let given = fields.get(name).filter(|text| !text.trim().is_empty());
+    given.map_or(Ok(None), parse_hours).map_err(|_| {
+        let expected = m!("it must be a whole number of hours, at most ten years, or 0 (permanently)");
+        RequestError::field(name, expected)
+    })
+}
+
+impl ModerationForm {
+    /// The requested actions: one, or up to three for `remove_all`. The ban is the first, so that nothing is
+    /// posted meanwhile.
+    ///
+    /// # Errors
+    /// When a field of the action is missing.
+    pub fn requests(self) -> Result<Vec<ModerationRequest>> {
+        let deeds = if self.action == Action::RemoveAll { self.removals()? } else { vec![self.deed()?] };
+        let Self { action, id, reason, anonymous, since, row, .. } = self;
+        let mut seen = since.map(|since| SeenRow { thing: row, since });
+        // The queue suggests the reason of a flag for taking away. It is none for letting something stay, and the log is public.
+        let lets_stay = seen.is_some() && matches!(action, Action::Keep | Action::Approve);
+        let is_suggested = |flag| reason.as_str() == reason_name(flag);
+        let is_none = lets_stay && FlagReason::iter().any(is_suggested);
+        let reason = if is_none { Reason::default() } else { reason };
+        let request = |deed| {
+            let (thing, reason) = (id.clone(), reason.clone());
+            // The first action settles the row.
+            ModerationRequest { deed, thing, reason, anonymous, seen: seen.take() }
+        };
+        Ok(deeds.into_iter().map(request).collect())
+    }
+
+    /// The actions of `remove_all`.
+    fn removals(&self) -> Result<Vec<Deed>> {
+        let mut deeds = Vec::new();
+        if self.ban {
+            deeds.push(Deed::Ban(self.hours));
+        }
+        if self.posts {
+            deeds.push(Deed::RemoveAll(self.days.ok_or(RequestError::missing("days"))?));
+        }
+        if self.profile {
+            deeds.push(Deed::Remove);
+        }
+        if deeds.is_empty() {
+            return Err(RequestError::field("posts", m!("choose at least one of posts, profile and ban")));
+        }
+        Ok(deeds)
+    }
+
+    /// Any other action.
+    fn deed(&self) -> Result<Deed> {
+        let (hours, missing) = (self.hours, RequestError::missing);
+        Ok(match self.action {
+            Action::Erase => Deed::Erase(self.confirm.clone()),
+            Action::Edit => {
+                let (title, topics) = (self.title.clone(), self.topics.clone());
+                let (url, text) = (self.url.clone(), self.text.clone());
+                if title.is_none() && topics.is_none() && url.is_none() && text.is_none() {
+                    return Err(missing(if let Thing::Comment(_) = self.id { "text" } else { "title" }));
+                }
+                Deed::Edit { title, topics, url, text }
+            }
+            Action::Merge => Deed::Merge(self.into.ok_or(missing("into"))?),
+            Action::Hold => Deed::Hold(hours),
+            Action::Silence => Deed::Silence(hours),
+            Action::Ban => Deed::Ban(hours),
+            Action::Discount => Deed::Discount(hours),
+            Action::Pin => Deed::Pin(self.days.unwrap_or(PINNED_DAYS)),
+            Action::StopSignups => Deed::StopSignups(raid_hours(hours)?),
+            Action::HoldYoung => {
+                Deed::HoldYoung { age: self.age.ok_or(missing("age"))?, hours: raid_hours(hours)? }
+            }
+            action => {
+                let own_call = RequestError::field("action", m!("this action has a call of its own"));
+                action.plain().filter(|_| !action.facts().has_own_call).ok_or(own_call)?
+            }
+        })
+    }
+}
+
+/// The hours of a measure against a raid, which has an end.
+fn raid_hours(hours: Hours) -> Result<u64> {
+    let expected = m!("it must be a whole number of hours from 1 to 168");
+    hours.filter(|hours| *hours <= MAX_RAID_HOURS).ok_or(RequestError::field("hours", expected))
+}
+
+/// The new text of a comment, or of a story without a URL.
+fn new_text(fields: &Fields, name: &'static str) -> Result<Body> {
+    let is_comment = matches!(thing(fields)?, Thing::Comment(_));
+    let parse = if is_comment { Body::parse_comment } else { Body::parse_text };
+    Ok(parse(fields.text(name)).map_err(Error::from)?)
+}
+
 const LINE: &Message = m!("it must be the number of an entry of the log");
 
-fn log_count(fields: &Fields, name: &'static str) -> Result<usize, RequestError> {
+fn log_count(fields: &Fields, name: &'static str) -> Result<usize> {
     Ok(optional(paging::count)(fields, name)?.unwrap_or(LOG_ENTRIES))
 }
 
@@ -260,7 +243,7 @@ impl From<LogQuery> for LogWindow {
 }
 
 /// The thing in the fields `kind` and `id`.
-pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
+pub fn thing(fields: &Fields) -> Result<Thing> {
     let kind = fields.required("kind")?;
     if !Thing::KINDS.contains(&kind) {
         let expected = m!("it must be story, comment, tweet, user, application, appeal or message");
@@ -275,7 +258,7 @@ pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
 }
 
 /// A switch: 1 is on; 0, or nothing, is off.
-pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+pub fn switch(fields: &Fields, name: &'static str) -> Result<bool> {
     match fields.text(name) {
         "" | "0" => Ok(false),
         "1" => Ok(true),
@@ -284,12 +267,13 @@ pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError>
 }
 
 /// A time in Unix seconds.
-pub fn time(fields: &Fields, name: &'static str) -> Result<Timestamp, RequestError> {
+pub fn time(fields: &Fields, name: &'static str) -> Result<Timestamp> {
     fields.parsed(name, m!("it must be a time in whole seconds")).map(Timestamp)
 }
 
-fn days(text: &str) -> Option<u64> {
-    text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days))
+/// A whole number, at least 1.
+fn up_to(most: u64) -> impl Fn(&str) -> Option<u64> {
+    move |text| text.trim().parse().ok().filter(|number| (1..=most).contains(number))
 }
 
 fn other_story(text: &str) -> Option<NewsId> {
@@ -309,7 +293,7 @@ mod tests {
                 "kind=story&id=7&action={action}&reason=r&hours=24&age=48&days=3&into=8&title=A+title&confirm=7"
             );
             let form = Fields::parse(fields.as_bytes()).unwrap().read::<ModerationForm>().unwrap();
-            let asked = ModerationRequest::try_from(form).map(|request| request.deed.action());
+            let asked = form.requests().map(|requests| requests[0].deed.action());
             assert_eq!(asked.ok(), (!action.facts().has_own_call).then_some(*action), "{action}");
         }
     }
@@ -324,8 +308,7 @@ mod tests {
         ] {
             let fields = format!("kind=story&id=7&action={action}&since=5&reason={reason}");
             let form = Fields::parse(fields.as_bytes()).unwrap().read::<ModerationForm>().unwrap();
-            let request = ModerationRequest::try_from(form).unwrap();
-            assert_eq!(request.reason.as_str(), given, "{fields}");
+            assert_eq!(form.requests().unwrap()[0].reason.as_str(), given, "{fields}");
         }
     }
 }

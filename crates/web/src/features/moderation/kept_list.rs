@@ -1,10 +1,10 @@
 //! The page of a list that moderators keep, such as that of rules: its purpose, the form that adds to it after a trial,
 //! and its entries, which can be lifted.
 
-use crate::markup::frame::Frame;
+use crate::markup::Frame;
 use crate::markup::moderation_tools::reason_field;
 use crate::markup::refilled::Sent;
-use crate::request::form::Fields;
+use crate::request::Fields;
 use maud::{Markup, html};
 use tidings_language::{Phrase, t};
 
@@ -36,7 +36,6 @@ impl KeptList<'_> {
     /// The whole page; its form has what was tried, if it answers a trial.
     pub fn render(&self, frame: &Frame<'_>, tried: Option<&Fields>) -> Markup {
         let content = html! {
-            h1 { (self.heading) }
             p { (self.about) }
             form.form.narrow method="post" action=(self.address) {
                 (frame.signed_fields())
@@ -66,7 +65,7 @@ impl KeptList<'_> {
                 }
             }
         };
-        let page = frame.page(self.heading, &content);
+        let page = frame.headed(self.heading, &content);
         match tried {
             Some(fields) => Sent { is_post: true, action: self.address, fields }.tried(page),
             None => page,

@@ -1,19 +1,16 @@
 //! The public log of moderation.
 
 use super::form::LogQuery;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::markup::addresses::profile_address;
 use crate::markup::dates::to_the_minute;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{is_moderator, line_link, sentence, target, target_name, undo_form};
-use crate::markup::page::Page;
+use crate::markup::moderation_tools::{is_moderator, line_link, target, target_name, undo_form};
 use crate::markup::parts::{DELETED_USER, age, more_link};
-use crate::request::answers::answer;
+use crate::markup::{Frame, Page, PageHead};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::Form;
+use crate::request::{Form, answer};
 use axum::Json;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -23,10 +20,7 @@ use tidings_language::{n, t};
 use url::form_urlencoded::Serializer;
 
 /// GET /moderations: count, before, moderator, kind, action, person, part_of.
-pub async fn page(
-    Page { app, mut visit, here, .. }: Page,
-    Form(query): Form<LogQuery>,
-) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page, Form(query): Form<LogQuery>) -> Result<Markup> {
     let window: LogWindow = query.into();
     let page = log::page(&mut visit, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -168,7 +162,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             p.entry-age { (age(frame, entry.time)) }
             p {
                 span.log-number { (entry.id) } " "
-                (sentence(entry.action, Some(&moderator), &target(entry)))
+                (entry.action.sentence(Some(&moderator), &target(entry)))
                 @if let Some(parts) = entry.parts {
                     " (" a href={ "/moderations?part_of=" (entry.id) } { (n!(parts, "{count} entry", "{count} entries")) } ")"
                 } @else if let Some(count) = entry.count {
@@ -205,9 +199,7 @@ answer! {
         /// shorter than asked for before the end.
         next: Option<u64> = page.next.map(|next| next.0);
     }
-}
 
-answer! {
     /// A line of the moderation log.
     pub struct LogLine as ModerationLine from (entry: LogEntry) {
         id: u64 = entry.id.0;
@@ -249,6 +241,6 @@ answer! {
 }
 
 /// GET /api/moderations.
-pub async fn call(mut visit: Visit, Form(query): Form<LogQuery>) -> Result<Json<LogResponse>, RequestError> {
+pub async fn call(mut visit: Visit, Form(query): Form<LogQuery>) -> Result<Json<LogResponse>> {
     Ok(Json(log::page(&mut visit, &query.into()).await?.into()))
 }

@@ -1,13 +1,12 @@
 //! The menu of moderators for a post: everything that they can do to it. The script opens it where the post stands.
 
 use super::erasing;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::dates::date;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForms, field, thing_name};
-use crate::markup::page::{Moderator, Page};
-use crate::request::path::PathOf;
+use crate::markup::{Frame, Moderator, Page};
+use crate::request::PathOf;
 use maud::{Markup, html};
 use tidings_domain::moderation::menu::{self, PostMenu};
 use tidings_domain::values::{Action, MAX_TITLE, Thing};
@@ -20,7 +19,7 @@ pub(super) const PINNED_DAYS: u64 = 7;
 pub async fn page(
     PathOf((kind, id)): PathOf<(String, String)>,
     Page { app, mut visit, user, here }: Page<Moderator>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     let menu = menu::of_post(&mut visit, &user, &thing).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

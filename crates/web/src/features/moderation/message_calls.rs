@@ -2,15 +2,14 @@
 
 use super::form::switch;
 use super::messages::{self, THE_MODERATORS};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
-use crate::request::answers::answer;
+use crate::markup::{Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, filled, form, optional, parsed, text, valid};
-use crate::request::viewer::Call;
+use crate::request::form::{filled, form, optional, parsed, text, valid};
+use crate::request::{Call, Fields, Form, answer};
 use axum::Json;
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
@@ -42,6 +41,17 @@ form! {
         /// A code of the authenticator app, or a recovery code, if the account has a second factor.
         pub code: Option<String> = optional(text), String, required = false;
     }
+
+    /// The threads that a call of the API asks for.
+    #[derive(Debug)]
+    pub struct MessagesQuery {
+        /// Only this thread.
+        pub thread: Option<MessageThreadId> = optional(parsed(THREAD)), values::Id, required = false;
+        /// With `thread`: only messages before this one.
+        pub before: Option<u64> = optional(number), values::Id, required = false;
+        /// How many threads to skip.
+        pub start: u64 = start, u64, required = false;
+    }
 }
 
 const THREAD: &Message = m!("it must be the number of a thread of messages");
@@ -58,21 +68,8 @@ impl From<MessageForm> for NewMessage {
     }
 }
 
-form! {
-    /// The threads that a call of the API asks for.
-    #[derive(Debug)]
-    pub struct MessagesQuery {
-        /// Only this thread.
-        pub thread: Option<MessageThreadId> = optional(parsed(THREAD)), values::Id, required = false;
-        /// With `thread`: only messages before this one.
-        pub before: Option<u64> = optional(number), values::Id, required = false;
-        /// How many threads to skip.
-        pub start: u64 = start, u64, required = false;
-    }
-}
-
 /// The line of the log that somebody wants to write about; not where they name a thread.
-pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, RequestError> {
+pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId> {
     if fields.filled("thread").is_some() {
         return Err(RequestError::field(name, m!("leave it out where you name a thread")));
     }
@@ -80,12 +77,12 @@ pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, 
 }
 
 /// The number of a message. It has the same form as other ids.
-pub(super) fn number(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+pub(super) fn number(fields: &Fields, name: &'static str) -> Result<u64> {
     Ok(fields.parsed::<MessageThreadId>(name, m!("it must be the number of a message"))?.0)
 }
 
 /// How many threads to skip.
-pub(super) fn start(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+pub(super) fn start(fields: &Fields, name: &'static str) -> Result<u64> {
     let Some(text) = fields.get(name) else { return Ok(0) };
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);
@@ -101,9 +98,7 @@ answer! {
         /// The number of the message in the thread.
         message_id: u64 = written.message;
     }
-}
 
-answer! {
     /// Some threads of messages with the moderators, the last one changed first.
     pub struct ThreadsResponse as MessageThreads from (list: (Vec<ShownThread>, Option<u64>)) {
         status;
@@ -111,9 +106,7 @@ answer! {
         /// The value of `start` for the next part; null at the end.
         next: Option<u64> = list.1;
     }
-}
 
-answer! {
     /// A thread of messages with the moderators.
     struct ThreadEntry as MessageThread from (thread: ShownThread) {
         thread_id: u64 = thread.id.0;
@@ -132,9 +125,7 @@ answer! {
         /// The value of `before` for earlier messages; null if there are none.
         earlier: Option<u64> = thread.earlier;
     }
-}
 
-answer! {
     /// A message to or from the moderators.
     struct MessageEntry as ModeratorsMessage from (message: ShownMessage) {
         /// Its number in the thread.
@@ -161,7 +152,7 @@ pub async fn write(
     Page { app, visit, .. }: Page,
     call: Call,
     fields: Fields,
-) -> Result<Json<WrittenResponse>, RequestError> {
+) -> Result<Json<WrittenResponse>> {
     let (_, written) = messages::write(&app, visit, fields, &call).await?;
     Ok(Json(written.into()))
 }
@@ -170,7 +161,7 @@ pub async fn write(
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,
     Form(query): Form<MessagesQuery>,
-) -> Result<Json<ThreadsResponse>, RequestError> {
+) -> Result<Json<ThreadsResponse>> {
     let MessagesQuery { thread, before, start } = query;
     let ThreadList { mut threads, is_more } = match thread {
         Some(id) => {

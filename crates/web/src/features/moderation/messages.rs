@@ -3,23 +3,20 @@
 use super::appeals::{Stranger, credentials, decision_link, login_fields};
 use super::message_calls::{self, MessageForm};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::inbox::letters;
 use crate::limits::MESSAGE_THREADS_SHOWN;
 use crate::markup::addresses::{
     MESSAGES, address_of_thing, message_address, message_thread_address, profile_address,
 };
 use crate::markup::autolink::autolink;
-use crate::markup::fields::{Field, draft_key};
-use crate::markup::frame::Frame;
+use crate::markup::fields::draft_key;
 use crate::markup::head::shortened;
-use crate::markup::moderation_tools::{ActionForms, may_moderate, sentence, thing_name};
-use crate::markup::page::{Member, Page};
+use crate::markup::moderation_tools::{ActionForms, may_moderate, thing_name};
 use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
-use crate::request::form::{Fields, ShownAgain, optional};
-use crate::request::local_path::LocalPath;
-use crate::request::path::PathOf;
-use crate::request::viewer::{Call, SignedFields};
+use crate::markup::{Field, Frame, Member, Page};
+use crate::request::form::optional;
+use crate::request::{Call, Fields, LocalPath, PathOf, ShownAgain, SignedFields};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -101,10 +98,7 @@ impl MessageFields<'_> {
 }
 
 /// GET /moderators: moderation_id. The form.
-pub async fn form(
-    Page { app, mut visit, here, .. }: Page<Member>,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn form(Page { app, mut visit, here, .. }: Page<Member>, fields: Fields) -> Result<Markup> {
     let about = optional(message_calls::line)(&fields, "moderation_id")?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(new_page(&frame, &MessageFields { about, ..MessageFields::default() }))
@@ -112,20 +106,16 @@ pub async fn form(
 
 fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
     let content = html! {
-        h1 { (HEADING.text()) }
         @if let Some(line) = form.about { p { (t!("About the decision in {entry}.", entry = decision_link(line))) } }
         p { (t!("Ask about a decision, answer a warning, or report a problem. The answer comes to your inbox.")) }
         (form.render(frame))
         p { a.action href=(MESSAGES) { (t!("Your messages")) } }
     };
-    frame.page(HEADING.text(), &content)
+    frame.headed(HEADING.text(), &content)
 }
 
 /// GET /messages: start. The viewer's threads; for moderators those of all members.
-pub async fn list(
-    Page { app, mut visit, user, here }: Page<Member>,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn list(Page { app, mut visit, user, here }: Page<Member>, fields: Fields) -> Result<Markup> {
     let start = message_calls::start(&fields, "start")?;
     let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
     let list = reading::list(&mut visit, &user, &window).await?;
@@ -133,7 +123,6 @@ pub async fn list(
     let is_staff = frame.viewer.is_some_and(|viewer| viewer.role() >= Role::Moderator);
     let heading = if is_staff { t!("Messages from members") } else { t!("Your messages") };
     let content = html! {
-        h1 { (heading) }
         @if is_staff {
             p.hint {
                 (t!("Unanswered messages are also in the {queue}.", queue = html! { a href="/moderate" { (t!("review queue")) } }))
@@ -164,7 +153,7 @@ pub async fn list(
         }
         (more_link(list.is_more.then(|| format!("{MESSAGES}?start={}", start + MESSAGE_THREADS_SHOWN as u64))))
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(heading, &content))
 }
 
 pub(super) fn state_name(state: ThreadState) -> &'static str {
@@ -181,7 +170,7 @@ fn about(thread: &ShownThread) -> Markup {
         @if let Some((line, action, thing)) = &thread.about {
             p.hint {
                 @let thing = html! { a href=(address_of_thing(thing)) { (thing_name(thing)) } };
-                (t!("About {entry}: {deed}", entry = decision_link(*line), deed = sentence(*action, None, &thing)))
+                (t!("About {entry}: {deed}", entry = decision_link(*line), deed = action.sentence(None::<&str>, &thing)))
             }
         }
     }
@@ -200,7 +189,7 @@ pub async fn show(
     PathOf(id): PathOf<MessageThreadId>,
     Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let before = optional(message_calls::number)(&fields, "before")?;
     let thread = reading::thread(&mut visit, &user, (id, before)).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -218,7 +207,6 @@ fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Ma
     let answers = (!is_own).then_some(thread.count);
     let form = MessageFields { thread: Some(thread.id), answers, ..MessageFields::default() };
     let content = html! {
-        h1 { (heading) }
         @if !is_own { p { (t!("With {name}.", name = html! { a.author href=(profile_address(name, "")) { (name) } })) } }
         (conversation(frame, thread))
         @if is_part {
@@ -231,7 +219,7 @@ fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Ma
         }
         p { a.action href=(MESSAGES) { @if is_own { (t!("Your messages")) } @else { (t!("All messages")) } } }
     };
-    frame.page(&heading, &content)
+    frame.headed(&heading, &content)
 }
 
 /// The form that closes a thread without an answer.
@@ -286,11 +274,7 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
 }
 
 /// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username, password and code.
-pub async fn send(
-    Page { app, visit, here, .. }: Page,
-    call: Call,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn send(Page { app, visit, here, .. }: Page, call: Call, fields: Fields) -> Result<Response> {
     match write(&app, visit, fields, &call).await? {
         (Some(user), _) => sent_without_session(&app, &here, &user).await,
         (None, written) => Ok(Redirect::to(&message_address(written)).into_response()),
@@ -298,11 +282,7 @@ pub async fn send(
 }
 
 /// The page of a refused message of somebody without a session.
-pub async fn again(
-    app: App,
-    here: LocalPath,
-    Extension(again): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
+pub async fn again(app: App, here: LocalPath, Extension(again): Extension<ShownAgain>) -> Result<Markup> {
     let form = MessageFields {
         thread: again.fields.get("thread").and_then(|id| id.parse().ok()),
         about: again.fields.get("moderation_id").and_then(|id| id.parse().ok()),
@@ -319,7 +299,7 @@ pub(crate) async fn write(
     mut visit: Visit,
     fields: Fields,
     call: &Call,
-) -> Result<(Option<User>, MessageAddress), RequestError> {
+) -> Result<(Option<User>, MessageAddress)> {
     let (site, now) = (&app.site, app.moment());
     if visit.recognise().await?.is_some() {
         let sender = SignedFields::sign(visit, fields, call).await?;
@@ -339,17 +319,16 @@ pub(crate) async fn write(
 
 /// The page after a message from somebody who cannot log in. It shows the thread, because they have proved to
 /// be its member.
-async fn sent_without_session(app: &App, here: &LocalPath, user: &User) -> Result<Response, RequestError> {
+async fn sent_without_session(app: &App, here: &LocalPath, user: &User) -> Result<Response> {
     let thread = reading::newest_of(&app.site, &user.username).await?;
     let frame = Frame::anonymous(app, here).await;
     let content = html! {
-        h1 { (t!("Your message has been sent")) }
         p.notice role="status" {
             (t!("Log in again to read the answer on the page that tells you of the ban. If your account has an e-mail address, we'll mail it to you."))
         }
         @if let Some(thread) = &thread { (conversation(&frame, thread)) }
     };
-    Ok(frame.page(t!("Your message has been sent"), &content).into_response())
+    Ok(frame.headed(t!("Your message has been sent"), &content).into_response())
 }
 
 /// The newest thread of somebody who has shown what a login takes but is banned.

@@ -5,13 +5,12 @@ use super::flagging::reason_name;
 use super::log::moderator_name;
 use super::messages::state_name;
 use super::person_tools::{PersonFile, form};
-use crate::error::{RequestError, unknown_name};
+use crate::error::{Result, unknown_name};
 use crate::markup::addresses::{address_of_thing, message_thread_address, profile_address};
-use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{may_moderate, sentence, target, thing_name};
-use crate::markup::page::{Moderator, Page};
-use crate::markup::parts::{age, number};
-use crate::request::path::PathOf;
+use crate::markup::moderation_tools::{may_moderate, target, thing_name};
+use crate::markup::parts::{age, author, in_a_row, number};
+use crate::markup::{Frame, Moderator, Page};
+use crate::request::PathOf;
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::profiles::{self, ProfileFacts};
@@ -26,7 +25,7 @@ use url::form_urlencoded::Serializer;
 pub async fn page(
     PathOf(name): PathOf<String>,
     Page { app, mut visit, user, here }: Page<Moderator>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let person = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?;
     let file = PersonFile::read(&mut visit, &person).await?.ok_or(Refusal::ModeratorsOnly)?;
     let who = (person.user.id, person.user.username.as_str());
@@ -36,7 +35,6 @@ pub async fn page(
     let username = &person.user.username;
     let heading = t!("Moderator notes on {username}", username).to_string();
     let content = html! {
-        h1 { (heading) }
         p { a.action href=(profile_address(username, "")) { (t!("Profile")) } }
         (file.facts(&frame, &person))
         (invitations(&person, &overview.invited))
@@ -93,25 +91,21 @@ pub async fn page(
         }
         @if may_moderate(&frame, person.user.id) { (form(&frame, &person)) }
     };
-    Ok(frame.page(&heading, &content))
+    Ok(frame.headed(&heading, &content))
 }
 
 /// The person's inviter, and the people that the person invited.
 fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
-    let named = |name: &str| html! { a.author href=(profile_address(name, "")) { (name) } };
     html! {
         p {
             @match &person.inviter {
-                Some(inviter) => (t!("Invited by {inviter}.", inviter = named(inviter))),
+                Some(inviter) => (t!("Invited by {inviter}.", inviter = author(Some(inviter)))),
                 None => (t!("Signed up without an invitation.")),
             }
             " "
             @if person.invited > 0 {
                 (n!(person.invited, "Invited {count} person: {people}.", "Invited {count} people: {people}.", people = html! {
-                    @for (index, name) in invited.iter().enumerate() {
-                        @if index > 0 { ", " }
-                        (named(name))
-                    }
+                    (in_a_row(invited.iter().map(|name| author(Some(name)))))
                     @if person.invited > invited.len() as u64 {
                         ", " a href=(profile_address(&person.user.username, "/invited")) { (t!("people" => "all")) }
                     }
@@ -124,7 +118,7 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
 fn decision(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
     html! {
         p {
-            (sentence(entry.action, Some(&html! { (moderator_name(&entry.moderator)) }), &target(entry)))
+            (entry.action.sentence(Some(&html! { (moderator_name(&entry.moderator)) }), &target(entry)))
             " ("
             @if entry.undone_by.is_some() { (t!("{entry}, undone", entry = decision_link(entry.id))) }
             @else { (decision_link(entry.id)) }
@@ -153,12 +147,9 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
 /// How many flags there are, and the reasons of those that wait.
 fn flags(counts: &FlagCounts) -> Markup {
     let all = n!(counts.all, "{count} flag", "{count} flags");
-    let reasons = html! {
-        @for (index, (reason, count)) in counts.waiting.iter().enumerate() {
-            @if index > 0 { ", " }
-            (reason_name(*reason)) " × " (number(*count))
-        }
-    };
+    let reasons = in_a_row(counts.waiting.iter().map(|(reason, count)| {
+        html! { (reason_name(*reason)) " × " (number(*count)) }
+    }));
     if counts.waiting.is_empty() {
         all.render()
     } else {

@@ -1,17 +1,15 @@
 //! The moderators' part of a person's page: their notes, where the person comes from, and the
 //! forms.
 
-use crate::error::{RequestError, unknown_name};
+use crate::error::{Result, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::dates::to_the_minute;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
-use crate::markup::page::{Member, Page};
-use crate::markup::parts::{DELETED_USER, age};
-use crate::request::answers::answer;
+use crate::markup::parts::{DELETED_USER, age, author, in_a_row};
+use crate::markup::{Frame, Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::path::PathOf;
+use crate::request::{PathOf, answer};
 use axum::Json;
 use maud::{Markup, Render, html};
 use std::net::IpAddr;
@@ -46,7 +44,7 @@ pub struct PersonFile {
 impl PersonFile {
     /// Reads the facts for a moderator; `None` for other viewers. Rounds: 7 for moderators,
     /// none for others.
-    pub async fn read(visit: &mut Visit, person: &ProfileFacts) -> Result<Option<Self>, RequestError> {
+    pub async fn read(visit: &mut Visit, person: &ProfileFacts) -> Result<Option<Self>> {
         let viewer = visit.recognise().await?;
         if viewer.is_none_or(|viewer| viewer.role() < Role::Moderator) {
             return Ok(None);
@@ -97,12 +95,9 @@ impl PersonFile {
             }
             @if let Some(addresses) = addresses.as_ref().filter(|addresses| !addresses.is_empty()) {
                 p.hint {
-                    @let addresses = html! {
-                        @for (index, (address, used)) in addresses.iter().take(NEIGHBOURS).enumerate() {
-                            @if index > 0 { ", " }
-                            code { (address) } " (" (to_the_minute(*used)) ")"
-                        }
-                    };
+                    @let addresses = in_a_row(addresses.iter().take(NEIGHBOURS).map(|(address, used)| {
+                        html! { code { (address) } " (" (to_the_minute(*used)) ")" }
+                    }));
                     (t!("Addresses, for administrators: {addresses}", addresses))
                 }
             }
@@ -146,12 +141,7 @@ impl PersonFile {
 
 /// The first of those who have posted from the same networks, and how many more there are.
 fn neighbours(others: &[String]) -> Markup {
-    let people = html! {
-        @for (index, name) in others.iter().take(NEIGHBOURS).enumerate() {
-            @if index > 0 { ", " }
-            a.author href=(profile_address(name, "")) { (name) }
-        }
-    };
+    let people = in_a_row(others.iter().take(NEIGHBOURS).map(|name| author(Some(name))));
     match others.len().saturating_sub(NEIGHBOURS) {
         0 => people,
         more => n!(more, "{people} and {count} other", "{people} and {count} others", people).render(),
@@ -209,16 +199,13 @@ fn in_force(kind: RestrictionKind, restriction: &Restriction) -> Phrase<'_> {
         .until
         .map_or_else(|| p!("until further notice"), |until| t!("until {time}", time = to_the_minute(until)));
     let (entry, reason) = (restriction.moderation.to_string(), &restriction.reason);
-    match kind {
-        RestrictionKind::Ban => t!("Banned {until} (entry {entry}): {reason}", until, entry, reason),
-        RestrictionKind::Silence => t!("Silenced {until} (entry {entry}): {reason}", until, entry, reason),
-        RestrictionKind::Hold => {
-            t!("Posts need approval {until} (entry {entry}): {reason}", until, entry, reason)
-        }
-        RestrictionKind::Discount => {
-            t!("Votes do not count {until} (entry {entry}): {reason}", until, entry, reason)
-        }
-    }
+    let words = match kind {
+        RestrictionKind::Ban => m!("Banned {until} (entry {entry}): {reason}"),
+        RestrictionKind::Silence => m!("Silenced {until} (entry {entry}): {reason}"),
+        RestrictionKind::Hold => m!("Posts need approval {until} (entry {entry}): {reason}"),
+        RestrictionKind::Discount => m!("Votes do not count {until} (entry {entry}): {reason}"),
+    };
+    Phrase::new(words).with("until", until).with("entry", entry).with("reason", reason)
 }
 
 /// The forms for a person whom the viewer may moderate.
@@ -288,9 +275,7 @@ answer! {
         addresses?: Vec<UsedAddress> =
             found.addresses.map(|addresses| addresses.into_iter().map(UsedAddress::from).collect());
     }
-}
 
-answer! {
     /// An address that somebody has used.
     pub struct UsedAddress from (used: (IpAddr, Timestamp)) {
         /// The address; for IPv6 the network of the subscriber.
@@ -304,7 +289,7 @@ answer! {
 pub async fn network(
     PathOf(name): PathOf<String>,
     Page { mut visit, .. }: Page<Member>,
-) -> Result<Json<NetworkResponse>, RequestError> {
+) -> Result<Json<NetworkResponse>> {
     let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(unknown_name)?;
     Ok(Json(found.into()))
 }
@@ -312,7 +297,7 @@ pub async fn network(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, user};
+    use crate::markup::test_support::{assert_has, framed, user};
     use tidings_domain::values::{MAX_REMOVED_DAYS, ModerationId, Timestamp};
 
     fn page(viewer: &str, flags: &str) -> String {
@@ -341,15 +326,16 @@ mod tests {
     #[test]
     fn a_moderator_sees_notes_and_forms_but_none_for_roles() {
         let html = page("3", "m");
-        for part in [
-            "argues &lt;b&gt;",
-            r#"value="silence""#,
-            r#"value="ban""#,
-            r#"value="remove_all""#,
-            "1 story, 2 comments",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                "argues &lt;b&gt;",
+                r#"value="silence""#,
+                r#"value="ban""#,
+                r#"value="remove_all""#,
+                "1 story, 2 comments",
+            ],
+        );
         assert!(!html.contains("make_moderator"), "{html}");
         assert!(page("3", "a").contains("make_moderator"));
     }

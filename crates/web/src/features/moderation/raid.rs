@@ -2,8 +2,8 @@
 //! accounts. Both have an end, and lines in the log.
 
 use crate::error::{refusals, sentence};
+use crate::markup::Frame;
 use crate::markup::dates::to_the_minute;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{reason_field, thing_fields};
 use maud::{Markup, html};
 use tidings_domain::values::{Action, SitePart, Thing};

@@ -1,15 +1,14 @@
 //! The reasons that moderators have at hand: the list, and changing it.
 
 use super::form::switch;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
-use crate::markup::page::{Moderator, Page};
-use crate::request::answers::answer;
+use crate::markup::{Frame, Moderator, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
+use crate::request::form::{form, optional, parsed, text_or_empty};
+use crate::request::{Fields, answer};
 use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
@@ -42,7 +41,7 @@ form! {
 }
 
 impl ReasonForm {
-    fn check(&self, fields: &Fields) -> Result<(), RequestError> {
+    fn check(&self, fields: &Fields) -> Result<()> {
         if !self.remove {
             fields.required("title")?;
             fields.required("text")?;
@@ -50,11 +49,10 @@ impl ReasonForm {
         self.change().map(drop)
     }
 
-    fn change(&self) -> Result<ReasonChange, RequestError> {
+    fn change(&self) -> Result<ReasonChange> {
         let Self { reason_id, remove, title, text, rule } = self;
         if *remove {
-            let missing = RequestError::field("reason_id", RequestError::MISSING);
-            return Ok(ReasonChange::Remove(reason_id.ok_or(missing)?));
+            return Ok(ReasonChange::Remove(reason_id.ok_or(RequestError::missing("reason_id"))?));
         }
         let reason = SavedReason::parse(reason_id.unwrap_or(0), title, text, rule).map_err(Error::from)?;
         Ok(if reason_id.is_some() { ReasonChange::Replace(reason) } else { ReasonChange::Add(reason) })
@@ -67,9 +65,7 @@ answer! {
         status;
         reasons: Vec<ReasonEntry> = reasons.all().iter().cloned().map(ReasonEntry::from).collect();
     }
-}
 
-answer! {
     /// A reason that moderators have at hand.
     pub struct ReasonEntry as SavedReason from (reason: SavedReason) {
         /// Its number.
@@ -81,9 +77,7 @@ answer! {
         /// The rule of the site that it is about; may be empty.
         rule: String = reason.rule;
     }
-}
 
-answer! {
     /// A change of the reasons.
     pub struct ReasonChangedResponse as ReasonChanged from (id: ModerationId) {
         status;
@@ -93,21 +87,17 @@ answer! {
 }
 
 /// GET /api/moderate/reasons.
-pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestError> {
+pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>> {
     Ok(Json(ReasonsResponse::from(&saved_reasons::all(&mut visit).await?)))
 }
 
 /// GET /moderate/reasons: reason_id, the reason whose form is open.
-pub async fn page(
-    Page { app, mut visit, here, .. }: Page<Moderator>,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>, fields: Fields) -> Result<Markup> {
     let open: Option<u64> = optional(parsed(m!("it must be the number of a reason")))(&fields, "reason_id")?;
     let reasons = saved_reasons::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let open = reasons.all().iter().find(|reason| Some(reason.id) == open);
     let content = html! {
-        h1 { (t!("Saved reasons")) }
         p {
             (t!(
                 "These texts are suggested wherever moderators give a reason. They can be changed before they are sent. The log names the rule, with a link to the {rules}.",
@@ -124,7 +114,7 @@ pub async fn page(
             (reason_form(&frame, None))
         }
     };
-    Ok(frame.page(t!("Saved reasons"), &content))
+    Ok(frame.headed(t!("Saved reasons"), &content))
 }
 
 fn table(reasons: &[SavedReason]) -> Markup {
@@ -178,9 +168,8 @@ pub fn actions() -> Vec<ActionEntry> {
             |app, by, form: &ReasonForm| {
                 Box::pin(async move {
                     let change = form.change()?;
-                    Ok::<_, RequestError>(
-                        saved_reasons::change(&app.site, app.moment(), by.user, &change).await?,
-                    )
+                    let changing = saved_reasons::change(&app.site, app.moment(), by.user, &change);
+                    changing.await.map_err(RequestError::from)
                 })
             },
         )

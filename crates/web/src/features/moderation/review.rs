@@ -4,20 +4,18 @@ use super::flagging::reason_name;
 use super::person_tools::{SPANS, USUAL_SPAN, options, so_far};
 use super::raid;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::dates::to_the_minute;
-use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
-use crate::markup::page::{Member, Moderator, Page};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
-use crate::request::answers::answer;
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, in_a_row, more_link, number};
+use crate::markup::{Frame, Member, Moderator, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Form, form, optional, parsed};
+use crate::request::form::{form, optional, parsed};
 use crate::request::paging;
-use crate::request::viewer::SignedForm;
+use crate::request::{Form, SignedForm, answer};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -46,7 +44,7 @@ const KEYS: [(&str, &Message); 7] = [
 pub async fn page(
     Page { app, mut visit, user, here }: Page<Moderator>,
     Form(query): Form<QueueQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_first = query.before.is_none();
@@ -59,10 +57,7 @@ pub async fn page(
 }
 
 /// POST /moderate/votes: apisecret. The search goes on after the response.
-pub async fn look_for_rings(
-    app: App,
-    SignedForm { user, form: () }: SignedForm<()>,
-) -> Result<Redirect, RequestError> {
+pub async fn look_for_rings(app: App, SignedForm { user, form: () }: SignedForm<()>) -> Result<Redirect> {
     let starting = async { Ok::<_, RequestError>(vote_rings::start(&app.site, app.now(), &user)?) };
     user.once(&app.site, starting).await?;
     Ok(Redirect::to("/moderate#votes"))
@@ -70,7 +65,6 @@ pub async fn look_for_rings(
 
 fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool), rings: &Markup) -> Markup {
     let content = html! {
-        h1 { (t!("Review queue")) }
         p.hint {
             (t!(
                 "Items that readers flagged or that need a decision, most urgent first. Every decision is in the {log}. Nearly all can be undone there.",
@@ -100,7 +94,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         @if is_first { (raid::section(frame)) }
         (rings)
     };
-    frame.page(t!("Review queue"), &content)
+    frame.headed(t!("Review queue"), &content)
 }
 
 /// The results of the last search for vote rings, and a button that starts one.
@@ -227,17 +221,10 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
 
 /// The first people who flagged a row.
 fn flaggers(row: &Row) -> Markup {
-    html! {
-        @for (index, (name, reason, weight)) in row.flaggers.iter().enumerate() {
-            @if index > 0 { ", " }
-            (t!(
-                "{name} ({reason}, weight {weight})",
-                name = html! { a.author href=(profile_address(name, "")) { (name) } },
-                reason = reason_name(*reason),
-                weight = hundredths(*weight),
-            ))
-        }
-    }
+    in_a_row(row.flaggers.iter().map(|(name, reason, weight)| {
+        let (reason, weight) = (reason_name(*reason), hundredths(*weight));
+        t!("{name} ({reason}, weight {weight})", name = author(Some(name)), reason, weight)
+    }))
 }
 
 fn why(row: &Row) -> &'static str {
@@ -391,9 +378,7 @@ answer! {
         /// The value of `before` for the next part; null at the end.
         next: Option<String> = page.next.map(|next| next.to_string()), Option<values::QueueCursor>;
     }
-}
 
-answer! {
     /// Something that waits for a moderator.
     pub struct QueueItem as ReviewItem from (row: Row) {
         /// The kind of thing.
@@ -414,9 +399,7 @@ answer! {
         /// The readers' reasons, the most frequent first; empty for what is not flagged.
         flags: Vec<FlagCount> = row.flags.into_iter().map(FlagCount::from).collect();
     }
-}
 
-answer! {
     /// How many readers gave a reason.
     struct FlagCount from (given: (FlagReason, u64)) {
         /// The reason.
@@ -430,7 +413,7 @@ answer! {
 pub async fn list(
     Page { mut visit, .. }: Page<Member>,
     Form(query): Form<QueueQuery>,
-) -> Result<Json<QueueResponse>, RequestError> {
+) -> Result<Json<QueueResponse>> {
     Ok(Json(queue::page(&mut visit, query.before.as_ref(), query.count).await?.into()))
 }
 

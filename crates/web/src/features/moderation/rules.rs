@@ -4,21 +4,18 @@ use super::acting::ModeratedResponse;
 use super::form::switch;
 use super::kept_list::KeptList;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::markup::addresses::{address_of_thing, profile_address};
-use crate::markup::fields::{Field, choice};
-use crate::markup::frame::Frame;
+use crate::markup::fields::choice;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::answer;
+use crate::markup::{Field, Frame, Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, parsed, valid};
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::form::{form, parsed, valid};
+use crate::request::{Fields, LocalPath, SignedFields, SignedForm, answer};
 use crate::route::LONG;
 use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -46,27 +43,25 @@ form! {
         /// `1` to add nothing, and to see what the rule would have caught.
         pub dry_run: bool = switch, values::Switch, required = false;
     }
-}
 
-const KIND: &Message = m!("it must be domain, url, phrase or regex");
-
-fn pattern(fields: &Fields, name: &'static str) -> Result<Pattern, RequestError> {
-    Ok(Pattern::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::Pattern)?)
-}
-
-impl From<RuleForm> for NewRule {
-    fn from(RuleForm { pattern, effect, reason, .. }: RuleForm) -> Self {
-        Self { pattern, effect, reason }
-    }
-}
-
-form! {
     /// A rule to lift.
     pub struct LiftForm {
         /// The rule.
         pub rule_id: RuleId = parsed(m!("it must be the number of a rule")), values::Id;
         /// Why.
         pub reason: Reason = valid(Reason::parse), values::Reason;
+    }
+}
+
+const KIND: &Message = m!("it must be domain, url, phrase or regex");
+
+fn pattern(fields: &Fields, name: &'static str) -> Result<Pattern> {
+    Ok(Pattern::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::Pattern)?)
+}
+
+impl From<RuleForm> for NewRule {
+    fn from(RuleForm { pattern, effect, reason, .. }: RuleForm) -> Self {
+        Self { pattern, effect, reason }
     }
 }
 
@@ -91,9 +86,7 @@ answer! {
         /// The line in the log.
         moderation_id: u64 = added.1.0;
     }
-}
 
-answer! {
     /// The posts of the last 30 days that a rule would have caught.
     pub struct DryRunResponse as DryRun from (found: DryRun) {
         status;
@@ -104,9 +97,7 @@ answer! {
         /// False if there were too many posts to look at all of them in time.
         finished: bool = found.finished;
     }
-}
 
-answer! {
     /// A post that a rule would have caught.
     pub struct MatchedThing from (found: RuleMatch) {
         /// The kind of thing.
@@ -117,10 +108,7 @@ answer! {
 }
 
 /// POST /api/moderate/rule.
-pub async fn add(
-    app: App,
-    SignedForm { user, form }: SignedForm<RuleForm>,
-) -> Result<Json<RuleResponse>, RequestError> {
+pub async fn add(app: App, SignedForm { user, form }: SignedForm<RuleForm>) -> Result<Json<RuleResponse>> {
     let is_trial = form.dry_run;
     let rule = form.into();
     if is_trial {
@@ -231,13 +219,13 @@ fn rule_line(rule: &PostRule) -> Markup {
 }
 
 /// GET /moderate/rules.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let rules = rules::rules(&app.site, app.moment(), &user).await?;
     Ok(show(&rules, &Frame::of(&app, &mut visit, &here).await?, None))
 }
 
 /// POST /moderate/rules: what, pattern, effect, reason, dry_run, apisecret.
-pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
     let rule: RuleForm = form.fields.read()?;
     let is_trial = rule.dry_run;
     let rule = rule.into();

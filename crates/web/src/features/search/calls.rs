@@ -3,14 +3,12 @@
 use super::page::{SearchQuery, Wanted};
 use super::searching::{NoResults, Results, find};
 use super::suggesting::{SUGGESTED, stories_like, suggestions};
-use crate::error::{RequestError, inputs};
+use crate::error::{RequestError, Result, inputs};
 use crate::features::comments::calls::FoundComment;
 use crate::features::stories::calls::NewsEntry;
 use crate::features::timelines::calls::TweetEntry;
-use crate::markup::page::Page;
-use crate::request::answers::{ErrorResponse, Status, answer};
-use crate::request::form::{Fields, Form};
-use crate::request::viewer::ClientAddress;
+use crate::markup::Page;
+use crate::request::{ClientAddress, ErrorResponse, Fields, Form, Status, answer};
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -112,7 +110,7 @@ pub async fn search(
     Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let searching = app.searching()?;
     let results = match find(&app, &mut visit, &query.asked(from)).await {
         Ok(results) => results,
@@ -202,7 +200,7 @@ pub async fn suggest(
     Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let typed = fields.text("q").trim();
     let found = suggestions(&app, &mut visit, (typed, from), SUGGESTIONS).await?;
     Ok(([(header::CONTENT_TYPE, SUGGESTED)], Json((typed, found))).into_response())
@@ -227,7 +225,7 @@ pub async fn similar(
     Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
     fields: Fields,
-) -> Result<Json<SimilarResponse>, RequestError> {
+) -> Result<Json<SimilarResponse>> {
     let title = fields.text("title").trim();
     if title.chars().count() > MAX_TITLE {
         return Err(RequestError::field("title", m!("it must have at most 80 characters")));

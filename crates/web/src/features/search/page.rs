@@ -1,19 +1,14 @@
 //! The page of a search.
 
 use super::searching::{Asked, NoResults, Results, find};
-use crate::error::{RequestError, inputs};
+use crate::error::{RequestError, Result, inputs};
 use crate::features::stories::item::found_story;
 use crate::features::timelines::tweets::tweet_list;
 use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::addresses::{comment_address, profile_address, site_address};
-use crate::markup::feed_links::FeedKind;
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::page::Page;
 use crate::markup::parts::{age, author, no_more, number, tab};
-use crate::request::cookies;
-use crate::request::form::{Fields, FromFields};
-use crate::request::viewer::ClientAddress;
+use crate::markup::{FeedKind, Frame, Page, PageHead};
+use crate::request::{ClientAddress, Fields, FromFields, cookies};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -143,7 +138,7 @@ pub struct SearchQuery {
 }
 
 impl FromFields for SearchQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let page = fields.parsed_optional("page", PAGE)?.unwrap_or(1);
         if !(1..=SEARCH_PAGES).contains(&page) {
             return Err(RequestError::field("page", PAGE));
@@ -219,7 +214,7 @@ pub async fn page(
     ClientAddress(from): ClientAddress,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let mut query: SearchQuery = fields.read()?;
     let last = cookies::search_kind(&headers);
     let is_kind_asked = fields.get("kind").is_some();

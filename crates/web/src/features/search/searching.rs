@@ -1,15 +1,16 @@
 //! The search of this server: its index, and finding in it for one viewer.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{SEARCH_QUEUE, SEARCH_RESULTS};
 use crate::settings::SearchSettings;
+use parking_lot::{Mutex, RwLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::accounts::{mutes, people};
@@ -64,19 +65,19 @@ pub struct SearchPlace {
 impl SearchPlace {
     /// The search, if it is open.
     pub fn get(&self) -> Option<Arc<Searching>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.open.read().clone()
     }
 
     /// Opens the search for everybody.
     pub(super) fn set(&self, searching: Arc<Searching>) {
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(searching);
+        *self.open.write() = Some(searching);
         self.is_made_anew.store(false, Ordering::Relaxed);
     }
 
     /// Takes the search away, because its index is made anew.
     pub(super) fn close(&self) {
         self.is_made_anew.store(true, Ordering::Relaxed);
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.open.write() = None;
     }
 }
 
@@ -99,7 +100,7 @@ impl App {
     /// # Errors
     /// [`RequestError::SearchUnavailable`] while its index cannot be used, and
     /// [`RequestError::SearchIndexDamaged`] while a damaged one is made anew.
-    pub fn searching(&self) -> Result<Arc<Searching>, RequestError> {
+    pub fn searching(&self) -> Result<Arc<Searching>> {
         self.search.get().ok_or_else(|| match self.search.is_made_anew.load(Ordering::Relaxed) {
             true => RequestError::SearchIndexDamaged,
             false => RequestError::SearchUnavailable,
@@ -137,7 +138,7 @@ impl Searching {
 
     /// The index that answers.
     pub fn answering(&self) -> Arc<View> {
-        let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
+        let previous = self.previous.lock();
         previous.as_ref().unwrap_or(&self.index.view).clone()
     }
 
@@ -147,7 +148,7 @@ impl Searching {
             documents: self.index.view.documents(),
             bytes: self.index.view.bytes(),
             made: self.made(),
-            behind_seconds: self.caught_up.lock().unwrap_or_else(PoisonError::into_inner).elapsed().as_secs(),
+            behind_seconds: self.caught_up.lock().elapsed().as_secs(),
         }
     }
 
@@ -170,7 +171,7 @@ impl Searching {
 
     /// Notes that the index has everything.
     pub(super) fn is_complete(&self) {
-        *self.previous.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.previous.lock() = None;
         self.index.remove_others();
         self.has_all.store(true, Ordering::Relaxed);
         self.made.store(WHOLE, Ordering::Relaxed);
@@ -209,14 +210,14 @@ impl Searching {
 
     /// Notes that the index has all changes.
     pub(super) fn has_caught_up(&self) {
-        *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.caught_up.lock() = Instant::now();
     }
 
     /// Runs a search on a thread of the pool, when one is free. It gets the time at which it must end.
     pub async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&View, Instant) -> Result<T, IndexError> + Send + 'static,
-    ) -> Result<T, RequestError> {
+    ) -> Result<T> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| RequestError::TooManySearches)?;
         let (answer, answered) = oneshot::channel();
         let searching = self.clone();
@@ -329,7 +330,7 @@ pub struct Given {
 ///
 /// # Errors
 /// When the index or the store fails, or the client searches too often.
-pub async fn find_given(app: &App, visit: &mut Visit, given: Given) -> Result<Found, RequestError> {
+pub async fn find_given(app: &App, visit: &mut Visit, given: Given) -> Result<Found> {
     let Given { search, kind, sort, page, from } = given;
     let finding = async {
         let searching = app.searching()?;
@@ -407,7 +408,7 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
 }
 
 /// Those of the results that the viewer may see now, in their order. Rounds: at most 2 for each kind.
-pub(super) async fn seen(visit: &mut Visit, hits: Vec<Hit>) -> Result<Vec<(Hit, Finding)>, RequestError> {
+pub(super) async fn seen(visit: &mut Visit, hits: Vec<Hit>) -> Result<Vec<(Hit, Finding)>> {
     let things: Vec<Findable> = hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
     let mut seen = found::read(visit, &things).await?;
     let finding = |hit: Hit| {
@@ -431,7 +432,7 @@ struct ForViewer {
 
 impl ForViewer {
     /// Rounds: at most 3.
-    async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
+    async fn read(visit: &mut Visit, search: &Search) -> Result<Self> {
         let mut for_viewer = Self::default();
         let mut names = Vec::new();
         for term in search.terms() {
@@ -487,7 +488,7 @@ impl Job {
         visit: &mut Visit,
         (search, sort): (Search, Sort),
         from: IpAddr,
-    ) -> Result<Self, RequestError> {
+    ) -> Result<Self> {
         visit.recognise().await?;
         rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
         let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);

@@ -3,7 +3,7 @@
 
 use super::searching::{Job, seen};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
@@ -25,12 +25,7 @@ const SHORTEST_BEGINNING: usize = 2;
 ///
 /// # Errors
 /// When the index or the store fails.
-pub async fn stories_like(
-    app: &App,
-    visit: &mut Visit,
-    title: &str,
-    from: IpAddr,
-) -> Result<Vec<Finding>, RequestError> {
+pub async fn stories_like(app: &App, visit: &mut Visit, title: &str, from: IpAddr) -> Result<Vec<Finding>> {
     let searching = app.searching()?;
     let job = Job::begin(app, visit, (Search::default(), Sort::Relevance), from).await?;
     let title = title.to_owned();
@@ -49,7 +44,7 @@ pub async fn suggestions(
     visit: &mut Visit,
     (typed, from): (&str, IpAddr),
     most: usize,
-) -> Result<Vec<String>, RequestError> {
+) -> Result<Vec<String>> {
     // Nothing is typed: nothing is looked for, and no search is spent.
     let searching = app.searching()?;
     if words::asked(typed).is_empty() {

@@ -1,16 +1,11 @@
 //! The connection of an account to the OpenID provider, and what proves that its owner is there.
 
 use super::single_sign_on::{demand_provider, way_there};
-use super::two_factor::owner;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::markup::addresses::{ACCOUNT_SETTINGS, SIGN_IN_SERVICE_SETTINGS};
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::markup::{Field, Frame, Member, Notice, Page};
+use crate::request::{LocalPath, SignedFields};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin};
@@ -52,9 +47,8 @@ pub fn proof(frame: &Frame<'_>, password: Field<'_>) -> Markup {
 
 /// The page about the connection.
 fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
-    let (heading, provider) = (t!("Sign-in service"), provider_name(frame));
+    let provider = provider_name(frame);
     let content = html! {
-        h1 { (heading) }
         @if user.identity.is_some() {
             p { (t!("Your account is connected to {provider}. You log in with “Log in with {provider}”.", provider)) }
             @if can_disconnect {
@@ -82,11 +76,11 @@ fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(t!("Sign-in service"), &content)
 }
 
 /// GET /settings/sign-in.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     demand_provider(&app)?;
     let can_disconnect = user.can_log_in_without_provider(&app.site);
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, can_disconnect))
@@ -98,13 +92,11 @@ pub(super) async fn connect_page(
     visit: &mut Visit,
     here: &LocalPath,
     (login, ticket): (&ProviderLogin, &str),
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let frame = Frame::of(app, visit, here).await?;
     let provider = provider_name(&frame);
     let known_as = Some(&*login.username).filter(|name| !name.is_empty()).or(login.email.as_deref());
-    let heading = t!("Connect your account");
     let content = html! {
-        h1 { (heading) }
         @if let Some(viewer) = frame.viewer {
             p {
                 @let username = html! { strong { (viewer.username) } };
@@ -124,22 +116,22 @@ pub(super) async fn connect_page(
         }
         p { a.action href=(SIGN_IN_SERVICE_SETTINGS) { (t!("Cancel")) } }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(t!("Connect your account"), &content))
 }
 
 /// POST /oidc/connect: ticket, apisecret.
-pub async fn connect(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn connect(app: App, form: SignedFields) -> Result<Redirect> {
     demand_provider(&app)?;
     let ticket = form.fields.required("ticket")?;
-    let connecting = single_sign_on::connect((&app.site, app.now()), owner(&form)?, ticket);
+    let connecting = single_sign_on::connect((&app.site, app.now()), form.owner()?, ticket);
     form.user.once(&app.site, connecting).await?;
     Notice::Connected.redirect_anew(&app, form.user.id, SIGN_IN_SERVICE_SETTINGS).await
 }
 
 /// POST /oidc/disconnect: apisecret.
-pub async fn disconnect(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn disconnect(app: App, form: SignedFields) -> Result<Redirect> {
     demand_provider(&app)?;
-    let disconnecting = single_sign_on::disconnect(&app.site, owner(&form)?);
+    let disconnecting = single_sign_on::disconnect(&app.site, form.owner()?);
     form.user.once(&app.site, disconnecting).await?;
     // Groups that nobody looks at any more give no role.
     group_roles::follow((&app.site, app.now()), form.user.id, None).await?;

@@ -1,23 +1,20 @@
 //! Logging in and out.
 
 use super::connection::provider_name;
+use super::passkeys::has_passkeys;
 use super::second_step::second_step_page;
-use super::two_factor::has_passkeys;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::accounts::form::Credentials;
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
-use crate::request::answers::{DONE, DoneResponse, answer};
+use crate::markup::{Field, Frame, Page};
 use crate::request::cookies;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, FromFields, Next, ShownAgain};
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::request::{
+    DONE, DoneResponse, Fields, Form, FromFields, LocalPath, Next, ShownAgain, SignedFields, answer,
+};
 use crate::route::{LoginReason, Routes};
 use crate::server::headers::without_secret;
 use axum::http::{Method, header};
@@ -33,7 +30,7 @@ use tidings_domain::values::{FAILED_ADDRESSES, UserId};
 use tidings_language::{Message, m, n, t};
 
 /// Logs in, for both the form and the API.
-pub(crate) async fn begin(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {
+pub(crate) async fn begin(app: &App, form: &Credentials, device: &Device) -> Result<LogIn> {
     let Credentials { username, password, code } = form;
     let typed = log_in::Credentials { username, password, code: code.as_deref() };
     let outcome = log_in::log_in(&app.site, app.now(), &typed, device).await;
@@ -101,13 +98,12 @@ pub(crate) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage
 fn login_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage, failure: Option<&RequestError>) -> Markup {
     let has_provider = app.provider.is_known();
     let content = html! {
-        h1 { (HEADING.text()) }
         @if let Some(failure) = failure { p.alert role="alert" { (failure.message()) } }
         (wanted.notice(LoginReason::login))
         @if frame.is_shut() { p { (t!("Only members can read {site}.", site = &frame.site().name)) } }
         @if has_provider {
             p {
-                a.button href=(wanted.provider_address()) {
+                a.button href=(wanted.address_of("/oidc/login")) {
                     (t!("Log in with {provider}", provider = provider_name(frame)))
                 }
             }
@@ -121,7 +117,7 @@ fn login_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage, failure: Option
             (password_form(app, wanted))
         }
     };
-    frame.page(HEADING.text(), &content)
+    frame.headed(HEADING.text(), &content)
 }
 
 static HEADING: &Message = m!("Log in");
@@ -139,10 +135,10 @@ fn password_form(app: &App, wanted: &WantedPage) -> Markup {
         }
         // Passkeys may not work at the address of the site.
         @if has_passkeys(app) {
-            p { a href=(wanted.passkey_address()) { (t!("Log in with a passkey")) } }
+            p { a href=(wanted.address_of("/login/passkey")) { (t!("Log in with a passkey")) } }
         }
         p {
-            (t!("New here? {sign_up}", sign_up = html! { a href=(wanted.register_address()) { (t!("Sign up")) } }))
+            (t!("New here? {sign_up}", sign_up = html! { a href=(wanted.address_of("/register")) { (t!("Sign up")) } }))
         }
         p { a href="/reset-password" { (t!("Forgot your password?")) } }
     }
@@ -157,7 +153,7 @@ pub struct WantedPage {
 }
 
 impl FromFields for WantedPage {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let Next { next } = fields.read()?;
         Ok(Self { next, reason: fields.text("reason").parse().ok() })
     }
@@ -190,16 +186,9 @@ impl WantedPage {
         login_to(self.reason, if without_secret(next).is_some() { "/" } else { next })
     }
 
-    fn provider_address(&self) -> String {
-        self.login_address().replacen("/login", "/oidc/login", 1)
-    }
-
-    fn passkey_address(&self) -> String {
-        self.login_address().replacen("/login", "/login/passkey", 1)
-    }
-
-    fn register_address(&self) -> String {
-        self.login_address().replacen("/login", "/register", 1)
+    /// The page at this path that leads there, too.
+    fn address_of(&self, path: &str) -> String {
+        self.login_address().replacen("/login", path, 1)
     }
 
     /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
@@ -220,17 +209,12 @@ impl WantedPage {
 pub async fn login_form(
     Page { app, mut visit, here, .. }: Page,
     Form(wanted): Form<WantedPage>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     Ok(credentials_page(&app, &Frame::of(&app, &mut visit, &here).await?, &wanted))
 }
 
 /// POST /login: username, password, next, reason. Redirects with the new session, or asks for the second factor.
-pub async fn log_in(
-    app: App,
-    device: Device,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn log_in(app: App, device: Device, here: LocalPath, fields: Fields) -> Result<Response> {
     let credentials = fields.read()?;
     let wanted: WantedPage = fields.read()?;
     match begin(&app, &credentials, &device).await? {
@@ -245,7 +229,7 @@ pub async fn again(
     app: App,
     here: LocalPath,
     Extension(ShownAgain { fields, failure }): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     if let Some(id) = failure.and_then(|failure| failure.decision()) {
         let stranger = Stranger { username: fields.text("username"), has_second_factor: false, ticket: None };
         return Ok(banned_page(&app, &here, id, stranger).await);
@@ -260,11 +244,10 @@ pub fn enter(app: &App, session: &Session, next: &str) -> Response {
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
-pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = t!("Log out");
     let content = html! {
-        h1 { (heading) }
         @if frame.viewer.is_some() {
             p {
                 (t!("This logs you out of this browser. In your settings you can {end}.",
@@ -278,11 +261,11 @@ pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Mark
             p { (t!("You are not logged in.")) }
         }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(heading, &content))
 }
 
 /// POST /logout: apisecret.
-pub async fn log_out(app: App, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn log_out(app: App, form: SignedFields) -> Result<Response> {
     sessions::log_out(&app.site, form.session()?).await?;
     Ok((cookies::farewell(&app), Redirect::to("/")).into_response())
 }
@@ -303,7 +286,7 @@ pub async fn log_in_by_call(
     app: App,
     device: Device,
     Form(form): Form<Credentials>,
-) -> Result<Json<SecretsResponse>, RequestError> {
+) -> Result<Json<SecretsResponse>> {
     match begin(&app, &form, &device).await? {
         LogIn::Done(session) => Ok(Json(session.into())),
         LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
@@ -311,7 +294,7 @@ pub async fn log_in_by_call(
 }
 
 /// POST /api/logout.
-pub async fn log_out_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+pub async fn log_out_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>> {
     sessions::log_out(&app.site, form.session()?).await?;
     Ok(Json(DONE))
 }
@@ -323,8 +306,8 @@ mod tests {
     #[test]
     fn the_wish_is_kept_on_the_way() {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
-        assert_eq!(wanted.register_address(), "/register?next=%2Fnews%2F1&reason=vote");
-        assert_eq!(wanted.passkey_address(), "/login/passkey?next=%2Fnews%2F1&reason=vote");
+        assert_eq!(wanted.address_of("/register"), "/register?next=%2Fnews%2F1&reason=vote");
+        assert_eq!(wanted.address_of("/login/passkey"), "/login/passkey?next=%2Fnews%2F1&reason=vote");
         assert!(wanted.notice(LoginReason::login).into_string().contains("Log in to vote."));
         let fields = wanted.fields().into_string();
         assert!(

@@ -2,10 +2,9 @@
 
 use super::login::enter;
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
-use crate::request::path::PathOf;
+use crate::error::Result;
+use crate::markup::{Frame, Page};
+use crate::request::PathOf;
 use axum::response::Response;
 use maud::{Markup, html};
 use tidings_domain::accounts::login_link;
@@ -18,29 +17,20 @@ pub fn login_link_path(token: &str) -> String {
 }
 
 /// GET /login/link/:token: a button. Programs that look at links before people do use none up.
-pub async fn form(
-    PathOf(token): PathOf<String>,
-    Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
-    let heading = t!("Log in");
+pub async fn form(PathOf(token): PathOf<String>, Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let user = login_link::owner(&app.site, app.now(), &token).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { (heading) }
         form.form method="post" action=(login_link_path(&token)) {
             button.button { (t!("Log in as {username}", username = &user.username)) }
         }
         p.hint { (t!("This link works once.")) }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(t!("Log in"), &content))
 }
 
 /// POST /login/link/:token.
-pub async fn log_in(
-    PathOf(token): PathOf<String>,
-    app: App,
-    device: Device,
-) -> Result<Response, RequestError> {
+pub async fn log_in(PathOf(token): PathOf<String>, app: App, device: Device) -> Result<Response> {
     let session = login_link::log_in((&app.site, app.now()), &token, &device).await?;
     Ok(enter(&app, &session, "/"))
 }

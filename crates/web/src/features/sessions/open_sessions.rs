@@ -1,18 +1,15 @@
 //! The sessions of an account: the page and the calls that list them and end them.
 
 use crate::App;
-use crate::error::RequestError;
-use crate::features::accounts::form::{EndedSession, EndedSessionForm};
+use crate::error::{RequestError, Result};
+use crate::features::accounts::form::EndedSessionForm;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
+use crate::markup::{Frame, Member, Notice, Page};
 use crate::request::agent_name::agent_name;
-use crate::request::answers::{DONE, DoneResponse, answer};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::viewer::SignedFields;
+use crate::request::{DONE, DoneResponse, SignedFields, answer};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -22,9 +19,7 @@ use tidings_language::{Phrase, t};
 
 /// The page of sessions.
 fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
-    let heading = t!("Sessions");
     let content = html! {
-        h1 { (heading) }
         p {
             (t!("You are logged in with these browsers and programs. End any session you don't recognise or need."))
         }
@@ -38,7 +33,7 @@ fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(t!("Sessions"), &content)
 }
 
 fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
@@ -82,14 +77,14 @@ fn logged_in(time: Markup, method: LoginMethod) -> Phrase<'static> {
 }
 
 /// GET /settings/sessions.
-pub async fn page(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &sessions))
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.
-pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect> {
     if form.fields.get("session") == Some("others") {
         // Sent again, the form ends those that have begun since.
         form.set_a_state();
@@ -99,13 +94,13 @@ pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect, RequestEr
 }
 
 /// Ends one session or all others, for both the form and the API.
-pub(crate) async fn end_session(app: &App, form: &SignedFields) -> Result<(), RequestError> {
+pub(crate) async fn end_session(app: &App, form: &SignedFields) -> Result<()> {
     let session = form.session()?;
     let ended: EndedSessionForm = form.fields.read()?;
     let ending = async {
-        match ended.session {
-            EndedSession::Others => sessions::end_other_sessions(&app.site, &form.user, session).await,
-            EndedSession::One(id) => sessions::end_session(&app.site, session, &id).await,
+        match &*ended.session {
+            "others" => sessions::end_other_sessions(&app.site, &form.user, session).await,
+            id => sessions::end_session(&app.site, session, id).await,
         }
     };
     Ok(form.user.once(&app.site, ending).await?)
@@ -117,9 +112,7 @@ answer! {
         status;
         sessions: Vec<SessionEntry> = sessions.into_iter().map(SessionEntry::from).collect();
     }
-}
 
-answer! {
     /// A session.
     pub struct SessionEntry as Session from (session: OpenSession) {
         /// The id, to end the session.
@@ -138,13 +131,13 @@ answer! {
 }
 
 /// GET /api/sessions.
-pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>, RequestError> {
+pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     Ok(Json(sessions::list(&app.site, session).await?.into()))
 }
 
 /// POST /api/endsession.
-pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>> {
     end_session(&app, &form).await?;
     Ok(Json(DONE))
 }
@@ -152,7 +145,7 @@ pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneRespon
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{NOW, framed, user};
+    use crate::markup::test_support::{NOW, assert_has, framed, user};
 
     #[test]
     fn a_session_is_named_and_only_others_can_be_ended() {
@@ -170,16 +163,17 @@ mod tests {
             |sessions: &[OpenSession]| framed(Some(&alice), |frame| shown(frame, sessions)).into_string();
         let sessions = [session("aaaa", "curl/8", true), session("bbbb", "\"><b>/1", false)];
         let html = render(&sessions);
-        for part in [
-            "(this one)",
-            "with a code",
-            "192.0.2.1",
-            r#"value="bbbb""#,
-            r#"value="others""#,
-            "&quot;&gt;&lt;b&gt;",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                "(this one)",
+                "with a code",
+                "192.0.2.1",
+                r#"value="bbbb""#,
+                r#"value="others""#,
+                "&quot;&gt;&lt;b&gt;",
+            ],
+        );
         assert!(!html.contains(r#"value="aaaa""#) && !html.contains("><b>"), "{html}");
         assert!(!render(&sessions[..1]).contains("others"));
     }

@@ -1,26 +1,36 @@
 //! Passkeys in the settings: adding and removing them. Both need the password; adding also needs
 //! the script, because only scripts can talk to an authenticator.
 
-use super::second_factors::{back, password_field, recovery_codes_page};
-use super::two_factor;
+use super::second_factors::{NewTotpForm, back, password_field, recovery_codes_page};
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
+use crate::error::Result;
 use crate::markup::parts::page_with_form;
-use crate::request::form::{Fields, ShownAgain};
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::markup::{Field, Frame, Member, Notice, Page};
+use crate::request::{Fields, LocalPath, ShownAgain, SignedFields};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
-use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
+use tidings_domain::accounts::two_factor::RelyingParty;
+use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
+use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::MAX_PASSKEY_NAME;
 use tidings_language::t;
+
+/// Whether passkeys work at the address of the site: it must have a host name.
+pub fn has_passkeys(app: &App) -> bool {
+    RelyingParty::new(&app.site.address, "").is_some()
+}
+
+/// The site as passkeys know it.
+///
+/// # Errors
+/// [`Refusal::PasskeysUnavailable`].
+pub async fn relying_party(app: &App) -> Result<RelyingParty> {
+    let brand = app.brand().await;
+    Ok(RelyingParty::new(&app.site.address, &brand.site.name).ok_or(Refusal::PasskeysUnavailable)?)
+}
 
 /// A form that is sent with a passkey. The script shows it; without the script there is a line
 /// that says so.
@@ -61,7 +71,6 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
     let (heading, button) = (t!("Add a passkey"), t!("Create the passkey"));
     let form = PasskeyForm { creates: true, action, options: Some(options), button, starts: false };
     let content = html! {
-        h1 { (heading) }
         p.prose { (t!("Your browser will now ask where to save the passkey “{name}”.", name)) }
         (form.render(&html! {
             (frame.signed_fields())
@@ -69,7 +78,7 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
         }))
         p { a.action href="/settings/two-factor" { (t!("Cancel")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(heading, &content)
 }
 
 /// The address of the first step: a name, and the password.
@@ -79,7 +88,7 @@ const PASSKEYS: &str = "/settings/two-factor/passkeys";
 pub async fn add_form(
     Page { app, mut visit, here, .. }: Page<Member>,
     again: Option<Extension<ShownAgain>>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let name = again.as_ref().map_or("", |again| again.fields.text("name"));
     let most = MAX_PASSKEY_NAME.to_string();
     let hint = html! { (t!("A name you’ll recognise, such as “My phone”.")) };
@@ -90,14 +99,21 @@ pub async fn add_form(
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
-pub async fn begin(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
-    let options = two_factor::begin_passkey(&app, &form).await?;
-    Ok(create_page(&Frame::for_user(&app, &here, &form.user), form.fields.text("name"), &options))
+pub async fn begin(app: App, here: LocalPath, form: SignedFields) -> Result<Markup> {
+    let name = form.fields.required("name")?;
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let party = relying_party(&app).await?;
+    let at = (&*app.site, app.now());
+    let options = passkeys::begin(at, form.owner()?, &current_password, &party).await?;
+    Ok(create_page(&Frame::for_user(&app, &here, &form.user), name, &options))
 }
 
 /// POST /settings/two-factor/passkeys/confirm: name, passkey (JSON), apisecret.
-pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    let Some(codes) = two_factor::add_passkey(&app, &form).await? else {
+pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
+    let [name, credential] = [form.fields.required("name")?, form.fields.required("passkey")?];
+    let party = relying_party(&app).await?;
+    let new = NewPasskey { name, credential };
+    let Some(codes) = passkeys::add((&app.site, app.now()), form.owner()?, &new, &party).await? else {
         return Ok(changed(&app, &form.user).await?.into_response());
     };
     let frame = Frame::for_user(&app, &here, &form.user);
@@ -105,22 +121,18 @@ pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Re
 }
 
 /// Redirects to the overview, which says that it is done.
-pub(super) async fn changed(app: &App, user: &User) -> Result<Redirect, RequestError> {
+pub(super) async fn changed(app: &App, user: &User) -> Result<Redirect> {
     Notice::FactorsChanged.redirect_anew(app, user.id, "/settings/two-factor").await
-}
-
-async fn find(app: &App, user: &User, id: &str) -> Result<PasskeyFacts, RequestError> {
-    let state = setup::state(&app.site, user).await?;
-    let found = state.passkeys.into_iter().find(|passkey| passkey.id == id);
-    Ok(found.ok_or(Refusal::NoSuchPasskey)?)
 }
 
 /// GET /settings/two-factor/passkeys/remove: passkey.
 pub async fn remove_form(
     Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
-) -> Result<Markup, RequestError> {
-    let passkey = find(&app, &user, fields.required("passkey")?).await?;
+) -> Result<Markup> {
+    let id = fields.required("passkey")?;
+    let passkeys = setup::state(&app.site, &user).await?.passkeys;
+    let passkey = passkeys.into_iter().find(|passkey| passkey.id == id).ok_or(Refusal::NoSuchPasskey)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let about = html! {
         p.prose {
@@ -144,7 +156,10 @@ pub async fn remove_form(
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
-pub async fn remove(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
-    two_factor::remove_passkey(&app, &form).await?;
+pub async fn remove(app: App, form: SignedFields) -> Result<Redirect> {
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let id = form.fields.required("passkey")?;
+    let removing = passkeys::remove((&app.site, app.now()), form.owner()?, &current_password, id);
+    form.user.once(&app.site, removing).await?;
     changed(&app, &form.user).await
 }

@@ -1,30 +1,58 @@
-//! Second factors in the settings: what there is, authenticator apps and recovery codes.
-//! Passkeys are in `passkeys.rs`.
+//! Second factors in the settings: what there is, authenticator apps and recovery codes, for pages and calls.
+//! Passkeys are in `passkeys.rs`: they need a browser, so they have pages only.
 
 use super::connection::proof;
-use super::passkeys::changed;
-use super::two_factor;
+use super::passkeys::{changed, has_passkeys};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{age, page_with_form};
 use crate::markup::qr_code::qr_code;
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::markup::{Field, Frame, Member, Page};
+#[cfg(test)]
+use crate::request::description::values;
+use crate::request::form::{form, text};
+use crate::request::{DONE, DoneResponse, Fields, LocalPath, SignedFields, answer};
+use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::accounts::account::CurrentPassword;
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
 use tidings_domain::values::RECOVERY_CODES;
 use tidings_language::{Message, m, t};
 
+fn current_password(fields: &Fields, name: &'static str) -> Result<CurrentPassword> {
+    Ok(CurrentPassword(Some(text(fields, name)?)))
+}
+
+form! {
+    /// The beginning of the setup of an authenticator app.
+    #[cfg_attr(test, schema(as = NewTotpRequest))]
+    pub struct NewTotpForm {
+        /// The user's password.
+        pub current_password: CurrentPassword = current_password, values::Password;
+    }
+
+    /// The end of the setup of an authenticator app.
+    #[cfg_attr(test, schema(as = ConfirmedTotp))]
+    pub struct ConfirmedTotpForm {
+        /// A code that the app shows.
+        pub code: String = text, values::TotpCode;
+    }
+
+    /// The removal of an authenticator app.
+    #[cfg_attr(test, schema(as = EndedTotp))]
+    pub struct EndedTotpForm {
+        /// The user's password.
+        pub current_password: CurrentPassword = current_password, values::Password;
+        /// A code that the app shows, or a recovery code.
+        pub code: String = text, values::LoginCode;
+    }
+}
+
 /// The overview. `has_passkeys` says whether passkeys work at the address of the site.
 fn overview(frame: &Frame<'_>, state: &TwoFactorState, has_passkeys: bool) -> Markup {
-    let heading = t!("Two-step login");
     let content = html! {
-        h1 { (heading) }
         p.prose {
             @if has_passkeys {
                 (t!("With a second step, your password alone is not enough to log in. Set up an app on your phone, or a \
@@ -62,7 +90,7 @@ fn overview(frame: &Frame<'_>, state: &TwoFactorState, has_passkeys: bool) -> Ma
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(t!("Two-step login"), &content)
 }
 
 fn passkey_item(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
@@ -108,19 +136,18 @@ pub(crate) fn code_field(label: &str, hint: Markup) -> Markup {
 /// New recovery codes, which are shown once.
 pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[String]) -> Markup {
     let content = html! {
-        h1 { (heading) }
         p.notice role="status" { (t!("Done. Keep these recovery codes in a safe place: they won't be shown again.")) }
         p.prose { (t!("Each code logs you in once, together with your password, if you lose your phone or key.")) }
         ol.codes { @for code in codes { li { code { (code) } } } }
         p { a.action href="/settings/two-factor" { (t!("I have saved them")) } }
     };
-    frame.page(heading, &content)
+    frame.headed(heading, &content)
 }
 
 /// GET /settings/two-factor.
-pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let state = setup::state(&app.site, &user).await?;
-    let has_passkeys = two_factor::has_passkeys(&app);
+    let has_passkeys = has_passkeys(&app);
     Ok(overview(&Frame::of(&app, &mut visit, &here).await?, &state, has_passkeys))
 }
 
@@ -177,18 +204,18 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
 }
 
 /// GET /settings/two-factor/app.
-pub async fn app_form(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn app_form(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     Ok(app_page(&Frame::of(&app, &mut visit, &here).await?, user.second_factors.totp))
 }
 
 /// POST /settings/two-factor/app: current_password, apisecret.
-pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
-    let new = two_factor::begin_totp(&app, &form).await?;
+pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup> {
+    let new = begin_totp(&app, &form).await?;
     Ok(confirm_page(&Frame::for_user(&app, &here, &form.user), &new))
 }
 
 /// The page of a refused code: the secret again, as long as it waits for one.
-pub async fn confirm_form(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn confirm_form(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(match setup::new_totp(&app.site, &user, &frame.site().name).await? {
         Some(new) => confirm_page(&frame, &new),
@@ -197,20 +224,20 @@ pub async fn confirm_form(Page { app, mut visit, user, here }: Page<Member>) -> 
 }
 
 /// POST /settings/two-factor/app/confirm: code, apisecret.
-pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
-    let codes = two_factor::confirm_totp(&app, &form).await?;
+pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup> {
+    let codes = confirm_totp(&app, &form).await?;
     let frame = Frame::for_user(&app, &here, &form.user);
     Ok(recovery_codes_page(&frame, t!("Your recovery codes"), &codes))
 }
 
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
-pub async fn remove_app(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
-    two_factor::end_totp(&app, &form).await?;
+pub async fn remove_app(app: App, form: SignedFields) -> Result<Redirect> {
+    end_totp(&app, &form).await?;
     changed(&app, &form.user).await
 }
 
 /// GET /settings/two-factor/codes.
-pub async fn codes_form(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn codes_form(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let about = html! { p.prose { (t!("Your current recovery codes will stop working.")) } };
     let fields = html! { (password_field(&frame)) button.button { (t!("Make new codes")) } };
@@ -220,16 +247,73 @@ pub async fn codes_form(Page { app, mut visit, here, .. }: Page<Member>) -> Resu
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
-pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
-    let codes = two_factor::renew_recovery_codes(&app, &form).await?;
+pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Markup> {
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let at = (&*app.site, app.now());
+    let codes = setup::renew_recovery_codes(at, form.owner()?, &current_password).await?;
     let frame = Frame::for_user(&app, &here, &form.user);
     Ok(recovery_codes_page(&frame, t!("Your new recovery codes"), &codes))
+}
+
+/// Draws a secret for an authenticator app.
+async fn begin_totp(app: &App, form: &SignedFields) -> Result<NewTotp> {
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let brand = app.brand().await;
+    let begin = setup::begin_totp((&app.site, app.now()), form.owner()?, &current_password, &brand.site.name);
+    Ok(form.user.once(&app.site, begin).await?)
+}
+
+/// Sets the authenticator app whose code was typed. Returns recovery codes.
+async fn confirm_totp(app: &App, form: &SignedFields) -> Result<Vec<String>> {
+    let ConfirmedTotpForm { code } = form.fields.read()?;
+    Ok(setup::confirm_totp(&app.site, app.now(), form.owner()?, &code).await?)
+}
+
+/// Removes the authenticator app.
+async fn end_totp(app: &App, form: &SignedFields) -> Result<()> {
+    let EndedTotpForm { current_password, code } = form.fields.read()?;
+    let ending = setup::end_totp((&app.site, app.now()), form.owner()?, &current_password, &code);
+    Ok(form.user.once(&app.site, ending).await?)
+}
+
+answer! {
+    /// A new secret for an authenticator app.
+    pub struct NewTotpResponse as NewTotp from (new: NewTotp) {
+        status;
+        /// The secret in base 32, to type into an app.
+        secret: String = new.secret, values::TotpSecret;
+        /// The same as an address, for a QR code.
+        uri: String = new.uri, values::TotpAddress;
+    }
+
+    /// Recovery codes, each of which takes the place of a code once.
+    pub struct RecoveryCodesResponse as RecoveryCodes from (codes: Vec<String>) {
+        status;
+        /// The codes. They are shown once and stored as hashes.
+        recovery_codes: Vec<String> = codes, Vec<values::RecoveryCode>;
+    }
+}
+
+/// POST /api/totp/begin.
+pub async fn begin_app_by_call(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>> {
+    Ok(Json(begin_totp(&app, &form).await?.into()))
+}
+
+/// POST /api/totp/confirm.
+pub async fn confirm_app_by_call(app: App, form: SignedFields) -> Result<Json<RecoveryCodesResponse>> {
+    Ok(Json(confirm_totp(&app, &form).await?.into()))
+}
+
+/// POST /api/totp/end.
+pub async fn remove_app_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>> {
+    end_totp(&app, &form).await?;
+    Ok(Json(DONE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{NOW, framed, user};
+    use crate::markup::test_support::{NOW, assert_has, framed, user};
     use tidings_domain::accounts::two_factor::SecondFactors;
 
     fn render(state: &TwoFactorState, has_passkeys: bool) -> String {
@@ -251,15 +335,16 @@ mod tests {
         let (id, name) = ("00ff".to_owned(), "\"><b>".to_owned());
         state.passkeys = vec![PasskeyFacts { id, name, since: NOW, used: None }];
         let html = render(&state, true);
-        for part in [
-            "Remove the authenticator app",
-            "7 of 10 left",
-            "&quot;&gt;&lt;b&gt;",
-            "not used yet",
-            "passkey=00ff",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                "Remove the authenticator app",
+                "7 of 10 left",
+                "&quot;&gt;&lt;b&gt;",
+                "not used yet",
+                "passkey=00ff",
+            ],
+        );
         // A passkey can be removed even where none can be added.
         assert!(render(&state, false).contains("passkey=00ff"));
     }

@@ -1,24 +1,21 @@
 //! Logging in with more or with less than a password: the second step, and passkeys alone.
 
 use super::login::{WantedPage, credentials_page, enter};
-use super::passkeys::PasskeyForm;
+use super::passkeys::{PasskeyForm, relying_party};
 use super::second_factors::code_field;
-use super::two_factor;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::moderation::appeals::{Stranger, banned_page};
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
-use crate::request::form::{Fields, Form, ShownAgain};
-use crate::request::local_path::LocalPath;
+use crate::markup::{Frame, Page};
+use crate::request::{Fields, Form, LocalPath, ShownAgain};
 use axum::Extension;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::{self, SecondStep};
-use tidings_domain::accounts::session_store::{Device, Session};
+use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::two_factor::{Answer, passkeys};
-use tidings_domain::{Error, Refusal};
 use tidings_language::t;
 
 /// The page that asks for the second factor.
@@ -27,8 +24,8 @@ pub(super) async fn second_step_page(
     here: &LocalPath,
     step: &SecondStep,
     wanted: &WantedPage,
-) -> Result<Markup, RequestError> {
-    let options = match two_factor::relying_party(app).await {
+) -> Result<Markup> {
+    let options = match relying_party(app).await {
         Ok(party) => log_in::passkey_options(&app.site, app.now(), step, &party).await?,
         Err(_) => None,
     };
@@ -44,9 +41,7 @@ pub(super) async fn second_step_page(
     } else {
         (t!("Recovery code"), t!("One of the codes you saved when you added your passkey."))
     };
-    let heading = t!("Log in: second step");
     let content = html! {
-        h1 { (heading) }
         @if let Some(options) = &options {
             (PasskeyForm {
                 creates: false,
@@ -64,13 +59,20 @@ pub(super) async fn second_step_page(
         }
         p.hint { (t!("Lost your phone, your key and your recovery codes? Ask the site's administrator.")) }
     };
-    Ok(Frame::anonymous(app, here).await.page(heading, &content))
+    Ok(Frame::anonymous(app, here).await.headed(t!("Log in: second step"), &content))
 }
 
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
-pub async fn finish(app: App, device: Device, fields: Fields) -> Result<Response, RequestError> {
+pub async fn finish(app: App, device: Device, fields: Fields) -> Result<Response> {
     let wanted: WantedPage = fields.read()?;
-    let session = try_finish(&app, &fields, &device).await?;
+    let (at, ticket) = ((&*app.site, app.now()), fields.required("ticket")?);
+    let session = match fields.get("passkey") {
+        Some(passkey) => {
+            let party = relying_party(&app).await?;
+            log_in::finish(at, ticket, Answer::Passkey(passkey, &party), &device).await?
+        }
+        None => log_in::finish(at, ticket, Answer::Code(fields.required("code")?), &device).await?,
+    };
     Ok(enter(&app, &session, wanted.next.as_str()))
 }
 
@@ -80,9 +82,11 @@ pub async fn again(
     device: Device,
     here: LocalPath,
     Extension(ShownAgain { fields, failure }): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let wanted: WantedPage = fields.read()?;
-    let (is_over, ban) = failure.map_or((false, None), |failure| (is_expired(&failure), failure.decision()));
+    let refusal = failure.as_ref().and_then(RequestError::refusal);
+    let (is_over, ban) =
+        (matches!(refusal, Some(Refusal::LoginExpired)), refusal.and_then(Refusal::decision));
     let ticket = fields.text("ticket");
     match (log_in::second_step(&app.site, app.now(), ticket, device.address).await, ban) {
         (Ok(step), Some(id)) => {
@@ -94,32 +98,13 @@ pub async fn again(
     }
 }
 
-async fn try_finish(app: &App, fields: &Fields, device: &Device) -> Result<Session, RequestError> {
-    let (at, ticket) = ((&*app.site, app.now()), fields.required("ticket")?);
-    Ok(match fields.get("passkey") {
-        Some(passkey) => {
-            let party = two_factor::relying_party(app).await?;
-            log_in::finish(at, ticket, Answer::Passkey(passkey, &party), device).await?
-        }
-        None => log_in::finish(at, ticket, Answer::Code(fields.required("code")?), device).await?,
-    })
-}
-
-/// Whether the login must begin again.
-fn is_expired(failure: &RequestError) -> bool {
-    let RequestError::Domain(error) = failure else {
-        return false;
-    };
-    matches!(**error, Error::Refused(Refusal::LoginExpired))
-}
-
 /// GET /login/passkey: next, reason. The script asks for the options.
 pub async fn passkey_form(
     Page { app, mut visit, here, .. }: Page,
     again: Option<Extension<ShownAgain>>,
     Form(wanted): Form<WantedPage>,
-) -> Result<Markup, RequestError> {
-    two_factor::relying_party(&app).await?;
+) -> Result<Markup> {
+    relying_party(&app).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let form = PasskeyForm {
         creates: false,
@@ -128,27 +113,25 @@ pub async fn passkey_form(
         button: t!("Use your passkey"),
         starts: again.is_none(),
     };
-    let heading = t!("Log in with a passkey");
     let content = html! {
-        h1 { (heading) }
         (form.render(&html! { (wanted.fields()) (frame.form_page()) }))
         p { a.action href=(wanted.login_address()) { (t!("Log in with your password")) } }
     };
-    Ok(frame.page(heading, &content))
+    Ok(frame.headed(t!("Log in with a passkey"), &content))
 }
 
 /// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.
-pub async fn passkey_options(app: App) -> Result<impl IntoResponse, RequestError> {
-    let party = two_factor::relying_party(&app).await?;
+pub async fn passkey_options(app: App) -> Result<impl IntoResponse> {
+    let party = relying_party(&app).await?;
     let options = passkeys::log_in_options(&app.site, app.now(), &party).await?;
     Ok(([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], options))
 }
 
 /// POST /login/passkey: passkey (JSON), next, reason.
-pub async fn log_in_with_passkey(app: App, device: Device, fields: Fields) -> Result<Response, RequestError> {
+pub async fn log_in_with_passkey(app: App, device: Device, fields: Fields) -> Result<Response> {
     let wanted: WantedPage = fields.read()?;
     let passkey = fields.required("passkey")?;
-    let party = two_factor::relying_party(&app).await?;
+    let party = relying_party(&app).await?;
     let session = passkeys::log_in((&app.site, app.now()), passkey, &party, &device).await?;
     Ok(enter(&app, &session, wanted.next.as_str()))
 }

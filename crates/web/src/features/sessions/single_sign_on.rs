@@ -4,24 +4,24 @@ use super::connection::connect_page;
 use super::login::{WantedPage, enter, refused_page};
 use super::second_step::second_step_page;
 use crate::App;
-use crate::error::{ProviderError, RequestError};
+use crate::error::{ProviderError, RequestError, Result};
 use crate::features::accounts::register::{NewPerson, register_page};
 use crate::features::moderation::appeals::{Stranger, banned_page};
-use crate::markup::page::Page;
+use crate::markup::Page;
 use crate::request::cookies;
-use crate::request::form::Fields;
-use crate::request::local_path::LocalPath;
+use crate::request::{Fields, LocalPath};
 use crate::server::headers::without_secret;
 use crate::server::provider;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use tidings_domain::Refusal;
+use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::single_sign_on::round_trip::{self, Errand, Journey, RoundTrip};
 use tidings_domain::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::group_roles;
-use tidings_domain::values::{ProviderIdentity, UserId};
+use tidings_domain::values::UserId;
 use tidings_language::m;
 
 /// The longest address that somebody goes back to afterwards: it is in the address of the provider.
@@ -41,7 +41,7 @@ pub async fn begin(
     Page { app, mut visit, here, .. }: Page,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     demand_provider(&app)?;
     let wanted: WantedPage = fields.read()?;
     let errand = match fields.text("errand") {
@@ -64,12 +64,12 @@ pub async fn begin(
     }
 }
 
-async fn viewer(visit: &mut Visit) -> Result<UserId, RequestError> {
+async fn viewer(visit: &mut Visit) -> Result<UserId> {
     Ok(visit.viewer().await?.ok_or(RequestError::LoginRequired)?.id)
 }
 
 /// Without a provider, none of these addresses is there.
-pub(super) fn demand_provider(app: &App) -> Result<(), RequestError> {
+pub(super) fn demand_provider(app: &App) -> Result<()> {
     app.settings.oidc.is_some().then_some(()).ok_or(RequestError::NotFound)
 }
 
@@ -79,7 +79,7 @@ pub async fn come_back(
     device: Device,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     demand_provider(&app)?;
     let cookie = cookies::journey(&app, &headers);
     let at = (&*app.site, app.now());
@@ -104,7 +104,7 @@ async fn arrive(
     here: &LocalPath,
     (fields, journey, trip): (&Fields, &Journey, &RoundTrip),
     (device, wanted): (&Device, &WantedPage),
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let at = (&*app.site, app.now());
     let login = login_of(app, (fields, journey, trip)).await?;
     match journey.errand {
@@ -119,8 +119,8 @@ async fn arrive(
                 }
                 None => Err(failure),
             },
-            Ok(SignedOn::LoggedIn(session)) => Ok(enter(app, &session, &journey.next)),
-            Ok(SignedOn::SecondStep(step)) => {
+            Ok(SignedOn::Known(LogIn::Done(session))) => Ok(enter(app, &session, &journey.next)),
+            Ok(SignedOn::Known(LogIn::SecondStep(step))) => {
                 Ok(second_step_page(app, here, &step, wanted).await?.into_response())
             }
             Ok(SignedOn::Unknown(ticket)) => {
@@ -144,7 +144,7 @@ async fn arrive(
 }
 
 /// Refuses a person who is no longer logged in as the same user.
-async fn demand_same(visit: &mut Visit, user: UserId) -> Result<(), RequestError> {
+async fn demand_same(visit: &mut Visit, user: UserId) -> Result<()> {
     if viewer(visit).await? == user { Ok(()) } else { Err(Refusal::OtherIdentity.into()) }
 }
 
@@ -152,7 +152,7 @@ async fn demand_same(visit: &mut Visit, user: UserId) -> Result<(), RequestError
 async fn login_of(
     app: &App,
     (fields, journey, trip): (&Fields, &Journey, &RoundTrip),
-) -> Result<ProviderLogin, RequestError> {
+) -> Result<ProviderLogin> {
     let failure = match fields.text("error") {
         "" => None,
         "server_error" | "temporarily_unavailable" => Some(ProviderError::Away),
@@ -169,22 +169,14 @@ async fn login_of(
 }
 
 /// POST /oidc/logout: logout_token. The provider sends it when somebody has logged out there.
-pub async fn end_sessions(app: App, fields: Fields) -> Result<Response, RequestError> {
+pub async fn end_sessions(app: App, fields: Fields) -> Result<Response> {
     const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
     demand_provider(&app)?;
     let token = fields.text("logout_token");
-    let status = match provider::read_logout(&app, token).await {
-        Ok((identity, id)) => end_sessions_of(&app, &identity, &id).await?,
-        Err(_) => StatusCode::BAD_REQUEST,
+    let is_new = match provider::read_logout(&app, token).await {
+        Ok((identity, id)) => single_sign_on::end_sessions(&app.site, &identity, &id).await?,
+        Err(_) => false,
     };
+    let status = if is_new { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     Ok((status, [(header::CACHE_CONTROL, NO_STORE)]).into_response())
-}
-
-async fn end_sessions_of(
-    app: &App,
-    identity: &ProviderIdentity,
-    id: &str,
-) -> Result<StatusCode, RequestError> {
-    let is_new = single_sign_on::end_sessions((&app.site, app.now()), identity, id).await?;
-    Ok(if is_new { StatusCode::OK } else { StatusCode::BAD_REQUEST })
 }

@@ -3,19 +3,18 @@
 
 use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::page::{Member, Page};
-use crate::request::answers::{Status, answer};
+use crate::error::Result;
+use crate::markup::{Member, Page};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, Form, parse};
+use crate::request::form::parse;
 use crate::request::json::{self, hostname};
-use crate::request::path::PathOf;
-use crate::request::response_cache::has_current_version;
+use crate::request::response_cache::weak_entity_tag;
+use crate::request::{Fields, Form, JSON, PathOf, Status, answer};
+use crate::server::headers::kept;
 use axum::Json;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
+use axum::http::header;
+use axum::response::IntoResponse;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::sites::{
@@ -150,7 +149,7 @@ answer! {
 }
 
 /// How long clients may cache a lookup by prefix: scores change slowly.
-const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=300");
+const PREFIX_CACHING: &str = "public, max-age=300";
 
 /// Get a voter's own votes on some sites.
 #[cfg_attr(test, utoipa::path(
@@ -159,7 +158,7 @@ const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=30
     request_body = OwnVotesQuestion,
     responses((status = 200, body = OwnVotesResponse)),
 ))]
-pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotesResponse>, RequestError> {
+pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotesResponse>> {
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = app.visitor();
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
@@ -172,7 +171,7 @@ pub async fn history(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
     fields: Fields,
-) -> Result<Json<SiteHistoryResponse>, RequestError> {
+) -> Result<Json<SiteHistoryResponse>> {
     let host = hostname(&host)?;
     let HistoryQuery { days } = fields.read()?;
     let history = sites::history(&mut visit, &host, days).await?;
@@ -183,18 +182,14 @@ pub async fn history(
 pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<LeaderboardResponse>, RequestError> {
+) -> Result<Json<LeaderboardResponse>> {
     let board: Board = parse(&list, "list", m!("it must be best, worst, controversial or voted"))?;
     let span: Span = parse(&span, "span", m!("it must be day, week, month or all"))?;
     Ok(Json(sites::leaderboard(&mut visit, board, span).await?.into()))
 }
 
 /// GET /api/sites/prefix/{hex}.
-pub async fn prefix(
-    app: App,
-    PathOf(prefix): PathOf<String>,
-    headers: HeaderMap,
-) -> Result<Response, RequestError> {
+pub async fn prefix(app: App, PathOf(prefix): PathOf<String>) -> Result<impl IntoResponse> {
     let prefix: HashPrefix = parse(&prefix, "hex", m!("it must be 4 to 8 hexadecimal digits"))?;
     // The same for everyone, so the session is not read.
     let mut visit = app.visitor();
@@ -202,27 +197,16 @@ pub async fn prefix(
     let sites = scores.iter().map(|(host, score)| SiteScore::new(host, *score));
     let response = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
     let body = serde_json::to_string(&response).map_err(|error| Error::Internal(error.to_string()))?;
-    let digest = hex::encode(Sha256::digest(&body));
     // A weak tag, because it covers the compressed and the plain response.
-    let tag = format!("W/\"{}\"", digest.get(..16).unwrap_or(&digest));
-    let caching = [
-        (header::CACHE_CONTROL, PREFIX_CACHING),
-        (header::ETAG, HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("W/\"0\""))),
-        (header::VARY, HeaderValue::from_static("accept-encoding")),
-    ];
-    Ok(if has_current_version(&headers, HeaderValue::from_str(&tag).ok().as_ref()) {
-        (StatusCode::NOT_MODIFIED, caching).into_response()
-    } else {
-        let json = HeaderValue::from_static("application/json");
-        (caching, [(header::CONTENT_TYPE, json)], body).into_response()
-    })
+    let tag = [(header::ETAG, weak_entity_tag(body.as_bytes()))];
+    Ok((kept(JSON, PREFIX_CACHING), tag, body))
 }
 
 /// GET /api/sites/admin/voter/{uuid}.
 pub async fn voter(
     PathOf(voter): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
-) -> Result<Json<VoterFoundResponse>, RequestError> {
+) -> Result<Json<VoterFoundResponse>> {
     Ok(Json(sites::voter_details(&app.site, &user, voter_id(&voter)?).await?.into()))
 }
 
@@ -231,7 +215,7 @@ pub async fn voter_votes(
     PathOf(voter): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
-) -> Result<Json<VoterVotesResponse>, RequestError> {
+) -> Result<Json<VoterVotesResponse>> {
     Ok(Json(sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?.into()))
 }
 
@@ -239,11 +223,11 @@ pub async fn voter_votes(
 pub async fn top_voters(
     PathOf(date): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
-) -> Result<Json<TopVotersResponse>, RequestError> {
+) -> Result<Json<TopVotersResponse>> {
     let day: Day = parse(&date, "date", m!("it must be a date like 2023-02-02"))?;
     Ok(Json(sites::top_voters(&app.site, &user, day).await?.into()))
 }
 
-fn voter_id(text: &str) -> Result<VoterId, RequestError> {
+fn voter_id(text: &str) -> Result<VoterId> {
     parse(text, "user_id", m!("it must be a UUID"))
 }

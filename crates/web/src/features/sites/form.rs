@@ -1,10 +1,11 @@
 //! Votes on sites, and the administration of voters.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::SITE_DAYS;
+use crate::request::Fields;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, checked, filled, form, optional, parsed};
+use crate::request::form::{checked, filled, form, optional, parsed};
 use crate::request::json::{self, hostname};
 use serde_json::Value;
 use tidings_domain::sites::{SettingsChange, Verdict};
@@ -20,6 +21,34 @@ form! {
         /// The vote; `0` takes it back.
         pub vote: Option<Verdict> = |fields: &Fields, name| fields.required(name)?.parse().map_or(Err(WRONG_VOTE), verdict), values::SiteVote, required = true;
     }
+
+    /// The requested length of a history.
+    pub struct HistoryQuery {
+        /// The number of days up to today; 30 by default.
+        pub days: u64 = days, values::HistoryDays, required = false;
+    }
+
+    /// A period of time.
+    pub struct PeriodQuery {
+        /// The start of the period; missing for no limit.
+        pub from: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or_default()), values::Time, required = false;
+        /// The end of the period (exclusive); missing for no limit.
+        pub to: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or(Timestamp(u64::MAX))), values::Time, required = false;
+    }
+
+    /// A voter to ban or unban.
+    pub struct VoterForm {
+        /// The voter.
+        pub user_id: VoterId = parsed(m!("it must be a UUID")), values::Uuid;
+    }
+
+    /// New settings for votes on sites. Missing fields keep their values.
+    pub struct VotingSettingsForm {
+        /// Whether voting on sites is disabled.
+        pub voting_is_disabled: Option<bool> = optional(checked(m!("it must be 1 or 0"), is_on)), values::Switch, required = false;
+        /// How many sites a voter may vote on for the first time in a day.
+        pub maximum_votes_per_user_per_day: Option<u64> = optional(checked(m!("it must be a whole number from 0 to 1000000"), most)), values::DailyVotes, required = false;
+    }
 }
 
 /// The error for an invalid vote.
@@ -29,7 +58,7 @@ pub const WRONG_VOTE: RequestError = RequestError::field("vote", m!("it must be 
 ///
 /// # Errors
 /// [`WRONG_VOTE`] for any other number.
-pub const fn verdict(number: i64) -> Result<Option<Verdict>, RequestError> {
+pub const fn verdict(number: i64) -> Result<Option<Verdict>> {
     match number {
         1 => Ok(Some(Verdict::Good)),
         -1 => Ok(Some(Verdict::Bad)),
@@ -54,7 +83,7 @@ impl OwnVotesQuestion {
     ///
     /// # Errors
     /// A failure that names the member that is missing or wrong.
-    pub fn from_json(body: &Value) -> Result<Self, RequestError> {
+    pub fn from_json(body: &Value) -> Result<Self> {
         const LINKS: RequestError = RequestError::field("links", m!("it must be an array of 1 to 100 hosts"));
         let user_id = json::voter(body, "user_id")?;
         let links = json::member(body, "links")?.as_array().ok_or(LINKS)?;
@@ -66,52 +95,16 @@ impl OwnVotesQuestion {
     }
 }
 
-form! {
-    /// The requested length of a history.
-    pub struct HistoryQuery {
-        /// The number of days up to today; 30 by default.
-        pub days: u64 = days, values::HistoryDays, required = false;
-    }
-}
-
-fn days(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+fn days(fields: &Fields, name: &'static str) -> Result<u64> {
     let days = |text: &str| text.parse().ok().filter(|days| (1..=MAX_HISTORY_DAYS).contains(days));
     let days = optional(checked(m!("it must be a whole number from 1 to 365"), days))(fields, name)?;
     Ok(days.unwrap_or(SITE_DAYS))
 }
 
-form! {
-    /// A period of time.
-    pub struct PeriodQuery {
-        /// The start of the period; missing for no limit.
-        pub from: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or_default()), values::Time, required = false;
-        /// The end of the period (exclusive); missing for no limit.
-        pub to: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or(Timestamp(u64::MAX))), values::Time, required = false;
-    }
-}
-
 /// The time in a field; `None` if the field is missing or empty.
-fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, RequestError> {
+fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>> {
     let moment = |text: &str| parse_moment(text).ok();
     filled(checked(m!("it must be a time like 2023-02-02T09:36:03Z"), moment))(fields, name)
-}
-
-form! {
-    /// A voter to ban or unban.
-    pub struct VoterForm {
-        /// The voter.
-        pub user_id: VoterId = parsed(m!("it must be a UUID")), values::Uuid;
-    }
-}
-
-form! {
-    /// New settings for votes on sites. Missing fields keep their values.
-    pub struct VotingSettingsForm {
-        /// Whether voting on sites is disabled.
-        pub voting_is_disabled: Option<bool> = optional(checked(m!("it must be 1 or 0"), is_on)), values::Switch, required = false;
-        /// How many sites a voter may vote on for the first time in a day.
-        pub maximum_votes_per_user_per_day: Option<u64> = optional(checked(m!("it must be a whole number from 0 to 1000000"), most)), values::DailyVotes, required = false;
-    }
 }
 
 fn is_on(text: &str) -> Option<bool> {

@@ -1,24 +1,21 @@
 //! The reputation of sites: the leaderboards, the page of a site, and its vote.
 
 use super::form::SiteVoteForm;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::mutes::site_form;
 use crate::features::stories::item::news_list;
 use crate::features::stories::lists::{ListAddress, NewsListPage, list_page};
-use crate::features::stories::marks::{JustHidden, unlisted_note};
+use crate::features::stories::marks::JustHidden;
 use crate::limits::SITE_DAYS;
 use crate::markup::addresses::{login_to, site_address};
 use crate::markup::charts::{votes_bar, votes_per_day, votes_text};
-use crate::markup::feed_links::FeedKind;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::head::{PageHead, PageKind};
-use crate::markup::page::Page;
+use crate::markup::head::PageKind;
 use crate::markup::parts::{empty_but, number, paging, search_within, site_badge, tab};
 use crate::markup::refilled::Sent;
-use crate::request::form::Fields;
-use crate::request::path::{PathOf, Start};
+use crate::markup::withheld::{Kind, unlisted_note};
+use crate::markup::{FeedKind, Field, Frame, Page, PageHead};
+use crate::request::{Fields, PathOf, Start};
 use crate::route::{LoginReason, SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -55,7 +52,6 @@ fn span_name(span: Span) -> &'static str {
 fn board_page(frame: &Frame<'_>, (board, span): (Board, Span), lines: &[SiteLine]) -> Markup {
     let (title, _) = board_names(board);
     let content = html! {
-        h1 { (title) }
         (tabs((board, span)))
         @if lines.is_empty() {
             p.empty { (t!("No sites yet. {link}.", link = html! { a href="#host" { (t!("Look one up and vote")) } })) }
@@ -64,7 +60,7 @@ fn board_page(frame: &Frame<'_>, (board, span): (Board, Span), lines: &[SiteLine
         }
         (search())
     };
-    frame.page(title, &content)
+    frame.headed(title, &content)
 }
 
 fn tabs(shown: (Board, Span)) -> Markup {
@@ -114,10 +110,7 @@ fn search() -> Markup {
 }
 
 /// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
-pub async fn sites(
-    Page { app, mut visit, here, .. }: Page,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn sites(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Result<Response> {
     let sought = fields.text("host");
     let not_found = match (sought, find_host(sought)) {
         ("", _) => None,
@@ -145,7 +138,7 @@ fn find_host(sought: &str) -> Result<Hostname, HostnameError> {
 pub async fn board(
     PathOf((board, span)): PathOf<(String, String)>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
         return Err(RequestError::NotFound);
     };
@@ -246,7 +239,7 @@ fn site_markup(
         } @else {
             (news_list(frame, &page.news.lines, 0))
         }
-        (unlisted_note(frame, page.news.unlisted))
+        (unlisted_note(frame, page.news.unlisted, Kind::Story))
         (paging(&|start| stories_address(host, start), 0, (SITE_NEWS, SITE_NEWS), page.news.total))
     };
     let description = t!(
@@ -261,7 +254,7 @@ fn site_markup(
 }
 
 /// GET /site/:host.
-pub async fn site(PathOf(host): PathOf<String>, page: Page) -> Result<Response, RequestError> {
+pub async fn site(PathOf(host): PathOf<String>, page: Page) -> Result<Response> {
     let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let host = asked.bare();
     if asked != host {
@@ -283,10 +276,7 @@ fn stories_address(host: &Hostname, start: u64) -> String {
 }
 
 /// GET /site/:host/stories/:start: the stories that link to a site.
-pub async fn stories(
-    PathOf((host, Start(start))): PathOf<(String, Start)>,
-    page: Page,
-) -> Result<Response, RequestError> {
+pub async fn stories(PathOf((host, Start(start))): PathOf<(String, Start)>, page: Page) -> Result<Response> {
     let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let host = asked.bare();
     if asked != host {
@@ -298,7 +288,7 @@ pub async fn stories(
 async fn stories_from(
     Page { app, mut visit, here, .. }: Page,
     (host, start): (&Hostname, u64),
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
     let heading = t!("Stories from {site}", site = host.as_str()).to_string();
     let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));

@@ -5,12 +5,11 @@
 use super::calls::SiteScore;
 use super::form::{WRONG_VOTE, verdict};
 use crate::App;
-use crate::error::RequestError;
-use crate::request::answers::answer;
+use crate::error::{RequestError, Result};
 #[cfg(test)]
 use crate::request::description::values;
 use crate::request::json::{self, hostname};
-use crate::request::viewer::ClientAddress;
+use crate::request::{ClientAddress, answer};
 use axum::Json;
 use axum::extract::RawQuery;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -116,10 +115,10 @@ const NUMBER_OF_LINKS: &Message = m!("it must name 1 to 100 hosts");
     params(("for" = Vec<values::Host>, Query, style = Form, explode = false)),
     responses((status = 200, body = Vec<SiteScore>)),
 ))]
-pub async fn scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<SiteScore>>, RequestError> {
+pub async fn scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<SiteScore>>> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
-        .collect::<Result<Vec<_>, RequestError>>()?
+        .collect::<Result<Vec<_>>>()?
         .concat();
     if asked.is_empty() || asked.len() > MAX_LINKS {
         return Err(RequestError::field("for", NUMBER_OF_LINKS));
@@ -143,14 +142,14 @@ pub async fn vote(
     app: App,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
-) -> Result<StatusCode, RequestError> {
+) -> Result<StatusCode> {
     let VoteBody { link: host, vote: verdict, user_id: voter } = VoteBody::from_json(&body)?;
     sites::vote(&app.site, app.now(), address, voter, &SiteVote { host, verdict }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 impl VoteBody {
-    fn from_json(body: &Value) -> Result<Self, RequestError> {
+    fn from_json(body: &Value) -> Result<Self> {
         let link = hostname(json::text(body, "link")?)?;
         let vote = json::whole_number(json::member(body, "vote")?).map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote, user_id: json::voter(body, "user_id")? })
@@ -164,10 +163,7 @@ impl VoteBody {
     params(("from" = inline(DeployedQuestion), Query)),
     responses((status = 200, body = Vec<DeployedScore>)),
 ))]
-pub async fn deployed_scores(
-    app: App,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Vec<DeployedScore>>, RequestError> {
+pub async fn deployed_scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<DeployedScore>>> {
     let DeployedQuestion { links } = DeployedQuestion::from_query(query.as_deref())?;
     let scores = scores_of(&app, links.iter().map(|link| link.hostname.as_str())).await?;
     let scores = links.into_iter().zip(scores);
@@ -175,10 +171,9 @@ pub async fn deployed_scores(
 }
 
 impl DeployedQuestion {
-    fn from_query(query: Option<&str>) -> Result<Self, RequestError> {
+    fn from_query(query: Option<&str>) -> Result<Self> {
         const LINKS: RequestError = RequestError::field("links", NUMBER_OF_LINKS);
-        let from = parameters(query, "from").next();
-        let from = from.ok_or(RequestError::field("from", m!("it is missing")))?;
+        let from = parameters(query, "from").next().ok_or(RequestError::missing("from"))?;
         let from: Value =
             serde_json::from_str(&from).map_err(|_| RequestError::field("from", m!("it must be JSON")))?;
         let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
@@ -186,15 +181,12 @@ impl DeployedQuestion {
             return Err(LINKS);
         }
         let read = |link: &Value| Ok(DeployedLink { hostname: json::text(link, "hostname")?.to_owned() });
-        Ok(Self { links: links.iter().map(read).collect::<Result<_, RequestError>>()? })
+        Ok(Self { links: links.iter().map(read).collect::<Result<_>>()? })
     }
 }
 
 /// The hosts with these names and their scores, in the same order. Rounds: 1.
-async fn scores_of(
-    app: &App,
-    names: impl Iterator<Item = &str>,
-) -> Result<Vec<(Option<Hostname>, Score)>, RequestError> {
+async fn scores_of(app: &App, names: impl Iterator<Item = &str>) -> Result<Vec<(Option<Hostname>, Score)>> {
     let hosts: Vec<Option<Hostname>> = names.map(scorable).collect::<Result<_, _>>()?;
     let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
     let mut found = sites::scores(&mut app.visitor(), &asked).await?.into_iter();
@@ -208,7 +200,7 @@ async fn scores_of(
 /// The host with this name; `None` for one that nobody can vote on. The result page of a
 /// search engine may link to any host that a browser knows, such as `localhost`, an IP
 /// address or `a_b.example.com`: one of these must not fail the scores of the others.
-fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
+fn scorable(name: &str) -> Result<Option<Hostname>> {
     match Hostname::parse(name) {
         Ok(host) => Ok(Some(host)),
         Err(error) if error.is_some_hostname() => Ok(None),
@@ -227,7 +219,7 @@ pub async fn deployed_vote(
     app: App,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let DeployedVoteBody { link: host, value, user_id: voter } = DeployedVoteBody::from_json(&body)?;
     let ballot = SiteVote { host, verdict: Some(value) };
     sites::vote(&app.site, app.now(), address, voter, &ballot).await?;
@@ -235,7 +227,7 @@ pub async fn deployed_vote(
 }
 
 impl DeployedVoteBody {
-    fn from_json(body: &Value) -> Result<Self, RequestError> {
+    fn from_json(body: &Value) -> Result<Self> {
         const VALUE: RequestError = RequestError::field("value", m!("it must be 1 or -1"));
         let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
         let value = json::whole_number(json::member(body, "value")?);
@@ -254,7 +246,7 @@ fn parameters(query: Option<&str>, name: &'static str) -> impl Iterator<Item = S
 }
 
 /// The hosts in one value of `for`.
-fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
+fn listed_hosts(value: &str) -> Result<Vec<String>> {
     let list = || value.split(',').map(str::to_owned).collect();
     if !value.trim_start().starts_with('[') {
         return Ok(list());

@@ -3,17 +3,13 @@
 
 use super::form::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::markup::addresses::site_address;
-use crate::markup::dates;
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{Column, number, wide_table};
 use crate::markup::refilled::Sent;
-use crate::request::form::Fields;
+use crate::markup::{Field, Frame, Member, Notice, Page, dates};
+use crate::request::Fields;
 use crate::route::{SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -44,7 +40,6 @@ struct AdminSitesPage<'a> {
 impl AdminSitesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
-            h1 { (t!("Votes on sites")) }
             (self.settings(frame))
             h2 { (t!("Look up a voter")) }
             (self.search())
@@ -54,7 +49,7 @@ impl AdminSitesPage<'_> {
             h2 { (t!("Administrator actions")) }
             (self.audit())
         };
-        frame.page(t!("Votes on sites"), &content)
+        frame.headed(t!("Votes on sites"), &content)
     }
 
     fn settings(&self, frame: &Frame<'_>) -> Markup {
@@ -196,7 +191,7 @@ const ADDRESS: &str = "/admin/sites";
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
 
 /// GET /admin/sites: voter, from, to; day.
-pub async fn page(mut page: Page<Member>, fields: Fields) -> Result<Response, RequestError> {
+pub async fn page(mut page: Page<Member>, fields: Fields) -> Result<Response> {
     match find(&page.app, &page.user, &fields).await {
         Ok((found, day)) => Ok(show(&mut page, (&fields, found.as_ref(), day)).await?.into_response()),
         Err(failure) => {
@@ -208,7 +203,7 @@ pub async fn page(mut page: Page<Member>, fields: Fields) -> Result<Response, Re
 }
 
 /// The voter that a query asks for, if it asks for one, and the day.
-async fn find(app: &App, user: &User, fields: &Fields) -> Result<(Option<FoundVoter>, Day), RequestError> {
+async fn find(app: &App, user: &User, fields: &Fields) -> Result<(Option<FoundVoter>, Day)> {
     let period: PeriodQuery = fields.read()?;
     let day = match fields.text("day") {
         "" => Day::of(app.now()),
@@ -227,7 +222,7 @@ async fn find(app: &App, user: &User, fields: &Fields) -> Result<(Option<FoundVo
 async fn show(
     Page { app, visit, user, here }: &mut Page<Member>,
     (fields, found, day): (&Fields, Option<&FoundVoter>, Day),
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let audit = sites::audit_lines(&app.site, user).await?;
     let settings = sites::voting_settings(visit).await?;
     let voters = sites::top_voters(&app.site, user, day).await?;
@@ -238,21 +233,17 @@ async fn show(
 
 /// The actions of administrators on votes on sites.
 pub fn actions() -> Vec<ActionEntry> {
+    let action = |path, call, summary, is_ban| {
+        Action::once(path, summary, move |app, by, form: &VoterForm| {
+            Box::pin(ban_voter(app, by.user, form.user_id, is_ban))
+        })
+        .called(call)
+        .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done)))
+    };
+    let (ban, lift) = (m!("Ban a voter (administrators only)."), m!("Lift a ban (administrators only)."));
     vec![
-        Action::once(
-            "/admin/sites/ban",
-            m!("Ban a voter (administrators only)."),
-            |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
-        )
-        .called("/api/sites/admin/ban")
-        .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done))),
-        Action::once(
-            "/admin/sites/unban",
-            m!("Lift a ban (administrators only)."),
-            |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
-        )
-        .called("/api/sites/admin/unban")
-        .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done))),
+        action("/admin/sites/ban", "/api/sites/admin/ban", ban, true),
+        action("/admin/sites/unban", "/api/sites/admin/unban", lift, false),
         Action::once(
             "/admin/sites/settings",
             m!("Change the settings for votes on sites (administrators only)."),
@@ -278,7 +269,7 @@ fn page_of_voter(sent: &SentForm, form: &VoterForm, is_done: bool) -> Redirect {
 
 /// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues
 /// after the response.
-async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool, RequestError> {
+async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool> {
     let (site, now, user) = (app.site.clone(), app.now(), user.clone());
     let done = begin_long(async move {
         let result = if is_ban {

@@ -3,15 +3,14 @@
 use super::form::NewsIdForm;
 use super::sending::{delete_news, submit_or_edit};
 use crate::App;
-use crate::error::RequestError;
-use crate::markup::page::{Member, Page};
+use crate::error::{RequestError, Result};
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{Status, answer, voted};
+use crate::markup::{Member, Page};
+use crate::request::answers::voted;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Form, checked, form, parse};
-use crate::request::path::{PathOf, Start};
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::form::{checked, form, parse};
+use crate::request::{Form, PathOf, SignedFields, SignedForm, Start, Status, answer};
 use crate::site_lists::SiteList;
 use axum::Json;
 use tidings_domain::accounts::recent_votes::VotedOn;
@@ -75,7 +74,7 @@ answer! {
 }
 
 /// POST /api/submit.
-pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedResponse>, RequestError> {
+pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedResponse>> {
     Ok(Json(submit_or_edit(&app, form.actor(), form.fields.read()?).await?.into()))
 }
 
@@ -83,7 +82,7 @@ pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedRespon
 pub async fn delete(
     app: App,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<NewsDeletedResponse>, RequestError> {
+) -> Result<Json<NewsDeletedResponse>> {
     delete_news(&app, &user, form.news_id).await?;
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
@@ -92,7 +91,7 @@ pub async fn delete(
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
     Page { mut visit, .. }: Page,
-) -> Result<Json<NewsListResponse>, RequestError> {
+) -> Result<Json<NewsListResponse>> {
     let (start, count) = part(start, &count)?;
     let list: SiteList = parse(&sort, "sort", SiteList::EXPECTED)?;
     let mut page = list.read(&mut visit, start, count).await?;
@@ -104,7 +103,7 @@ pub async fn list(
 pub async fn past(
     PathOf((day, start, count)): PathOf<(String, String, String)>,
     Page { mut visit, .. }: Page,
-) -> Result<Json<NewsListResponse>, RequestError> {
+) -> Result<Json<NewsListResponse>> {
     let period: Period =
         parse(&day, "day", m!("it must be a day such as 2026-11-21, or a month such as 2026-11"))?;
     let (start, count) = part(start, &count)?;
@@ -117,7 +116,7 @@ pub async fn past(
 }
 
 /// The start and the number of stories to return.
-fn part(start: String, count: &str) -> Result<(u64, u64), RequestError> {
+fn part(start: String, count: &str) -> Result<(u64, u64)> {
     let Start(start) = Start::try_from(start)
         .map_err(|_| RequestError::field("start", m!("it must be a whole number from 0 on")))?;
     let count = count
@@ -173,6 +172,6 @@ answer! {
 pub async fn votes(
     Page { app, user, .. }: Page<Member>,
     Form(query): Form<VotesQuery>,
-) -> Result<Json<VotesListResponse>, RequestError> {
+) -> Result<Json<VotesListResponse>> {
     Ok(Json(votes::states(&app.site, app.now(), &user, &query.of).await?.into()))
 }

@@ -1,12 +1,16 @@
 //! Stories: submitting, deleting, voting.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
+use crate::request::Fields;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
+use crate::request::form::{form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::{NewsId, Topics};
 use tidings_language::{Message, m};
+
+/// The error message for a field that is not the number of a story.
+pub const STORY: &Message = m!("it must be the number of a story");
 
 // `Submission` of the domain reads title, URL and text together.
 form! {
@@ -23,20 +27,13 @@ form! {
         /// The text. With a URL, it becomes the first comment.
         pub text: String = text_or_empty, values::NewsText, required = false;
     }
-}
 
-/// The error message for a field that is not the number of a story.
-pub const STORY: &Message = m!("it must be the number of a story");
-
-form! {
     /// A story.
     pub struct NewsIdForm {
         /// The story.
         pub news_id: NewsId = parsed(STORY), values::Id;
     }
-}
 
-form! {
     /// A vote on a story.
     pub struct NewsVoteForm {
         /// The story.
@@ -47,7 +44,7 @@ form! {
 }
 
 /// Reads the choice of a vote: its direction, or none to take one's own vote back.
-pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<Option<Direction>, RequestError> {
+pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<Option<Direction>> {
     match fields.required(name)? {
         "up" => Ok(Some(Direction::Up)),
         "down" => Ok(Some(Direction::Down)),

@@ -2,12 +2,12 @@
 
 use super::marks::{has_mark_buttons, mark_buttons};
 use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
+use crate::markup::Frame;
 use crate::markup::addresses::{news_address, topic_link};
 use crate::markup::dates::ago;
 use crate::markup::fragments::{
     ContentPlaceholder, Fragment, LinkTarget, PartKey, Slots, placeholders, written,
 };
-use crate::markup::frame::Frame;
 use crate::markup::parts::{
     age_as, author, news_anchor, number, title_link, titled_link, vote_counts, votes_up,
 };
@@ -253,10 +253,9 @@ pub fn news_item(
     written(move |html| {
         let own = RowOfViewer::of(frame, line);
         let fill = story_filling(frame, line, standing, number);
-        let fragment =
-            frame.derived_part::<StoryFragments, _>(&line.summary, own.key(), |summary, _, links| {
-                Fragment::new(|slots| row_markup(frame, (summary, links), own, slots))
-            });
+        let fragment = frame.derived::<StoryFragments, _>(&line.summary, own.key(), |summary, links| {
+            Fragment::new(|slots| row_markup(frame, (summary, links), own, slots))
+        });
         match fragment {
             Some(fragment) => fragment.fill(html, fill),
             None => {

@@ -1,19 +1,17 @@
 //! Lists of stories: the front page, the latest, those of a user, a random one.
 
 use super::item::{listed_story_bytes, news_list};
-use super::marks::{JustHidden, unlisted_note};
+use super::marks::JustHidden;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::limits::{PAGE_LIST_BYTES, PAGE_ROWS};
 use crate::markup::addresses::{news_address, user_address};
-use crate::markup::feed_links::{FeedKind, Written};
+use crate::markup::feed_links::Written;
 use crate::markup::fragments::written;
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{empty_page, fitting, paging, tab};
-use crate::request::local_path::LocalPath;
-use crate::request::path::{ListPath, PathOf, Start};
+use crate::markup::withheld::{Kind, unlisted_note};
+use crate::markup::{FeedKind, Frame, Member, Page, PageHead};
+use crate::request::{ListPath, LocalPath, PathOf, Start};
 use crate::site_lists::{ListFacts, SiteList};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -107,7 +105,7 @@ impl<'a> NewsListPage<'a> {
             }
         };
         let after = html! {
-            (unlisted_note(frame, self.page.unlisted))
+            (unlisted_note(frame, self.page.unlisted, Kind::Story))
             // A page may also have fewer stories because some are missing or hidden.
             @let shown = if fits < lines.len() { fits as u64 } else { self.address.size };
             @let shows_hidden = frame.here.shows_hidden();
@@ -133,7 +131,7 @@ pub async fn list_page(
     visit: &mut Visit,
     here: &LocalPath,
     list: NewsListPage<'_>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let just_hidden = JustHidden::read(visit, here).await?;
     let frame = Frame::of(app, visit, here).await?;
     Ok(list.render(&frame, just_hidden.as_ref()))
@@ -175,7 +173,7 @@ fn greeting(vacancy: Option<Vacancy>) -> Markup {
 
 /// Puts the stories that are pinned at the beginning of the front page, and not in their own places. Rounds: 2 while
 /// any are, else none.
-async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError> {
+async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<()> {
     let (announcement, now) = (announcing::current(visit).await, visit.now());
     let ids = announcement.pinned(now);
     if ids.is_empty() {
@@ -191,7 +189,7 @@ pub async fn of_all(
     list: SiteList,
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let ListFacts { title, first, more, tab, .. } = *list.facts();
     let mut page = list.read(&mut visit, start, PAGE_ROWS).await?;
     let is_front = first == "/" && start == 0;
@@ -214,7 +212,7 @@ pub async fn of_all(
 pub async fn saved(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS };
     let list = NewsListPage {
@@ -230,7 +228,7 @@ pub async fn saved(
 pub async fn upvoted(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS };
     let list = NewsListPage {
@@ -245,7 +243,7 @@ pub async fn upvoted(
 pub async fn hidden(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS };
     let list = NewsListPage {
@@ -263,7 +261,7 @@ pub async fn hidden(
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let heading = t!("Stories by {author}", author = &user.username).to_string();
@@ -279,7 +277,7 @@ pub async fn of_user(
 }
 
 /// GET /random: redirects to a random story.
-pub async fn random(mut visit: Visit) -> Result<Redirect, RequestError> {
+pub async fn random(mut visit: Visit) -> Result<Redirect> {
     // If the system has no randomness, the clock is good enough here.
     let dice = getrandom::u64().unwrap_or(visit.now().0);
     let drawn = lists::random(&mut visit, dice).await?;

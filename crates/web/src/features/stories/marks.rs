@@ -1,15 +1,15 @@
 //! Hiding and saving stories: the buttons, what they do, and what a list says about hidden stories.
 
 use super::form::NewsIdForm;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::{Action, ActionEntry};
+use crate::markup::Frame;
 use crate::markup::addresses::news_address;
 use crate::markup::fragments::{ContentPlaceholder, Fragment, written};
-use crate::markup::frame::{Frame, ITEMS_FORM};
+use crate::markup::frame::ITEMS_FORM;
 use crate::markup::parts::news_anchor;
-use crate::markup::withheld::{self, Kind};
-use crate::request::form::Next;
-use crate::request::local_path::{LocalPath, add_parameter};
+use crate::request::local_path::add_parameter;
+use crate::request::{LocalPath, Next};
 use crate::route::{LoginReason, SHORT};
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::visit::Visit;
@@ -80,7 +80,7 @@ pub struct JustHidden {
 
 impl JustHidden {
     /// The story that the address names, if the viewer has hidden it.
-    pub async fn read(visit: &mut Visit, here: &LocalPath) -> Result<Option<Self>, RequestError> {
+    pub async fn read(visit: &mut Visit, here: &LocalPath) -> Result<Option<Self>> {
         let Some(id) = here.parameter(JUST_HIDDEN).and_then(|id| id.parse().ok()) else {
             return Ok(None);
         };
@@ -104,35 +104,24 @@ impl JustHidden {
     }
 }
 
-/// The note below a list about the stories that are not listed for its viewer, with a link that
-/// shows them.
-pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
-    withheld::unlisted_note(frame, unlisted, Kind::Story)
-}
-
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
+    let begin = |path, summary, mark| {
+        Action::setting(path, summary, move |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, mark, form.news_id))
+        })
+    };
+    let end = |path, summary, mark| {
+        Action::setting(path, summary, move |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, mark, form.news_id))
+        })
+    };
+    let [hide, save] = [LoginReason::Hide, LoginReason::Save].map(|wish| SHORT.asking(wish));
     vec![
-        Action::setting("/hide", m!("Hide a story."), |app, by, form: &NewsIdForm| {
-            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
-        })
-        .then(SHORT.asking(LoginReason::Hide), list_saying_what_was_hidden),
-        Action::setting("/unhide", m!("Show a hidden story again."), |app, by, form: &NewsIdForm| {
-            Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
-        })
-        .then(SHORT.asking(LoginReason::Hide), marked_story),
-        Action::setting("/save", m!("Save a story without voting."), |app, by, form: &NewsIdForm| {
-            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
-        })
-        .then(SHORT.asking(LoginReason::Save), marked_story),
-        Action::setting(
-            "/unsave",
-            m!("Remove a story from the saved ones."),
-            |app, by, form: &NewsIdForm| {
-                Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
-            },
-        )
-        .then(SHORT.asking(LoginReason::Save), marked_story),
+        begin("/hide", m!("Hide a story."), Mark::Hidden).then(hide, list_saying_what_was_hidden),
+        end("/unhide", m!("Show a hidden story again."), Mark::Hidden).then(hide, marked_story),
+        begin("/save", m!("Save a story without voting."), Mark::Saved).then(save, marked_story),
+        end("/unsave", m!("Remove a story from the saved ones."), Mark::Saved).then(save, marked_story),
     ]
 }
 
@@ -158,6 +147,7 @@ pub fn story_on_page(news: NewsId, Next { next }: &Next) -> String {
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed, news, user};
+    use crate::markup::withheld::{Kind, unlisted_note};
 
     fn buttons(marks: Marks, deleted: bool) -> String {
         mark_buttons(&news("t", "http://a.com/", deleted), marks).render().into_string()
@@ -183,10 +173,10 @@ mod tests {
     #[test]
     fn a_list_says_how_many_stories_are_hidden() {
         let bob = user("2", "bob", "");
-        let note = |count| framed(Some(&bob), |frame| unlisted_note(frame, count)).into_string();
+        let note = |count| framed(Some(&bob), |frame| unlisted_note(frame, count, Kind::Story)).into_string();
         assert!(note(1).contains("1 story is hidden here"), "{}", note(1));
         assert!(note(2).contains(r#"2 stories are hidden here. <a href="/latest/0?hidden=1">"#));
         assert_eq!(note(0), "");
-        assert_eq!(framed(None, |frame| unlisted_note(frame, 1)).into_string(), "");
+        assert_eq!(framed(None, |frame| unlisted_note(frame, 1, Kind::Story)).into_string(), "");
     }
 }

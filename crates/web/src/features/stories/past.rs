@@ -1,13 +1,11 @@
 //! The past: the best stories of a day or a month, and the way to them.
 
 use super::lists::{ListAddress, NewsListPage, list_page};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::PAGE_ROWS;
-use crate::markup::dates;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
 use crate::markup::parts::empty_but;
-use crate::request::path::{PathOf, Start};
+use crate::markup::{Frame, Page, dates};
+use crate::request::{PathOf, Start};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -112,13 +110,12 @@ fn around(period: Period, reach: Reach) -> Markup {
 }
 
 /// GET /past: links to days and months.
-pub async fn index(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn index(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let first = past::first_day(&mut visit).await?;
     let reach = Reach::new(first, visit.now());
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let yesterday = reach.today.previous();
     let content = html! {
-        h1 { (t!("Past stories")) }
         p { (t!("The best stories of each day and month, by their votes. Days are UTC.")) }
         @if first.is_none() {
             (empty_but(t!("No stories yet."), ("/submit", t!("Submit the first one"))))
@@ -146,7 +143,7 @@ pub async fn index(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Re
             }
         }
     };
-    Ok(frame.page(t!("Past stories"), &content))
+    Ok(frame.headed(t!("Past stories"), &content))
 }
 
 /// The address of a day or month.
@@ -161,7 +158,7 @@ pub struct PeriodPath {
 pub async fn period(
     PathOf(PeriodPath { day, start: Start(start) }): PathOf<PeriodPath>,
     Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
     if period.start() > visit.now() {
         return Err(RequestError::NotFound);

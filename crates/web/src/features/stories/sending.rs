@@ -1,7 +1,7 @@
 //! Sending stories, for both the forms and the API.
 
 use crate::App;
-use crate::error::{RequestError, TitleError};
+use crate::error::{Result, TitleError};
 use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::SubmissionForm;
 use crate::features::stories::titles::{self, FetchPlace};
@@ -11,11 +11,7 @@ use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::values::{Deed, NewsId, NewsUrl, Thing, Title};
 
 /// Submits or edits a story, for both the form and the API.
-pub(crate) async fn submit_or_edit(
-    app: &App,
-    author: Actor<'_>,
-    form: SubmissionForm,
-) -> Result<Submitted, RequestError> {
+pub(crate) async fn submit_or_edit(app: &App, author: Actor<'_>, form: SubmissionForm) -> Result<Submitted> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     let (site, now) = (&app.site, app.moment());
@@ -35,7 +31,7 @@ pub(crate) async fn submit_or_edit(
 }
 
 /// Deletes a story, for both the form and the API.
-pub(crate) async fn delete_news(app: &App, user: &User, id: NewsId) -> Result<(), RequestError> {
+pub(crate) async fn delete_news(app: &App, user: &User, id: NewsId) -> Result<()> {
     if moderates_instead(app, user, Thing::Story(id), || Ok(Deed::Remove)).await? {
         return Ok(());
     }
@@ -44,7 +40,7 @@ pub(crate) async fn delete_news(app: &App, user: &User, id: NewsId) -> Result<()
 }
 
 /// Fetches the title of the page at a URL, for both the form and the API.
-pub(crate) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> Result<Title, RequestError> {
+pub(crate) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> Result<Title> {
     let settings = &app.settings.titles;
     if !settings.is_on {
         return Err(TitleError::SwitchedOff.into());

@@ -1,11 +1,12 @@
 //! The results of moderators' work on the page of a story: the note of an edit, and the comments of stories that were
 //! merged into it.
 
+use crate::error::capitalized;
 use crate::features::comments::comment_item::{CommentContext, comment_item};
 use crate::limits::THREAD_PAGE;
-use crate::markup::addresses::news_address;
+use crate::markup::Frame;
+use crate::markup::addresses::{line_address, news_address};
 use crate::markup::fragments::written;
-use crate::markup::frame::Frame;
 use maud::{Markup, Render, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Perspective;
@@ -22,23 +23,14 @@ pub fn edit_note(news: &News) -> Markup {
     html! {
         @if let Some(note) = &news.edited {
             p.hint.edit-note dir="auto" {
-                @let before = note.moderation.0.saturating_add(1);
                 @let edited = html! {
-                    a href={ "/moderations?before=" (before) "#line-" (note.moderation) } {
-                        (t!("edited by a moderator"))
-                    }
+                    a href=(line_address(note.moderation)) { (t!("edited by a moderator")) }
                 };
                 @let reason = html! { bdi { (note.reason) } };
                 (t!("{parts} {edited}: {reason}", parts = capitalized(&note.in_words()), edited, reason))
             }
         }
     }
-}
-
-/// A text with its first letter as a capital.
-fn capitalized(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
 }
 
 /// The threads of the stories that were merged into one, with as many comments as fit below

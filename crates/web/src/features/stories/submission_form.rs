@@ -1,11 +1,12 @@
 //! The form that submits or edits a story.
 
 use crate::markup::addresses::{news_address, topic_link};
-use crate::markup::fields::{Field, draft_key};
-use crate::markup::frame::Frame;
+use crate::markup::fields::draft_key;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{OUTSIDE, age, hint_for_new, is_new_member};
-use crate::request::form::{FORM_PAGE, Fields};
+use crate::markup::{Field, Frame};
+use crate::request::Fields;
+use crate::request::form::FORM_PAGE;
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, header};
@@ -15,6 +16,7 @@ use tidings_domain::articles::topics::TopicLine;
 use tidings_domain::found::Finding;
 use tidings_domain::news::item::News;
 use tidings_domain::submissions::{Submission, SubmissionContent};
+use tidings_domain::values::urls::completed;
 use tidings_domain::values::{Body, MAX_TITLE, MAX_TOPICS, NewsId, TOPIC_BUTTONS, Topics};
 use tidings_language::{n, t};
 
@@ -68,10 +70,11 @@ pub struct TypedStory {
 }
 
 impl TypedStory {
-    /// The content of the fields of a sent form.
+    /// The content of the fields of a sent form, with the URL as it was meant.
     pub fn of(fields: &Fields) -> Self {
         let typed = |name| fields.text(name).to_owned();
-        Self { title: typed("title"), url: typed("url"), text: typed("text"), topics: typed("topics") }
+        let url = completed(fields.text("url")).into_owned();
+        Self { title: typed("title"), url, text: typed("text"), topics: typed("topics") }
     }
 }
 
@@ -153,7 +156,6 @@ impl SubmissionPage<'_> {
     pub fn render(&self, frame: &Frame<'_>) -> Markup {
         let heading = if self.edited.is_some() { t!("Edit story") } else { t!("Submit a story") };
         let content = html! {
-            h1 { (heading) }
             @match &self.notice {
                 Notice::Preview(story) => { (self.preview(frame, story)) }
                 Notice::Likely(earlier) => { (likely_story(frame, earlier)) }
@@ -162,7 +164,7 @@ impl SubmissionPage<'_> {
             (self.form(frame))
             @if self.edited.is_none() { (bookmarklet(frame, &self.form_address)) }
         };
-        frame.page(heading, &content)
+        frame.headed(heading, &content)
     }
 
     fn form(&self, frame: &Frame<'_>) -> Markup {

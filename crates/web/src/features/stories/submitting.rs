@@ -7,23 +7,20 @@ use super::submission_form::{
     Notice, OPENED_FOR, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address,
 };
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::comments::thread::title_link;
 use crate::features::comments::writing::CommentEditor;
 use crate::features::search::suggesting::stories_like;
 use crate::markup::addresses::news_address;
-use crate::markup::frame::Frame;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{age, author};
 use crate::markup::withheld::lock_notice;
-use crate::request::form::{Fields, ShownAgain};
-use crate::request::local_path::LocalPath;
-use crate::request::path::PathOf;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::markup::{Frame, Member, Page};
+use crate::request::{Fields, LocalPath, PathOf, ShownAgain, SignedFields, SignedForm};
 use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use tidings_domain::Error;
 use tidings_domain::accounts::seen::ShownIn;
@@ -32,12 +29,11 @@ use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
 use tidings_domain::submissions::{Submission, Submitted, preparing};
-use tidings_domain::values::urls::completed;
-use tidings_domain::values::{MAX_OFFERED_TOPICS, NewsId, NewsUrl, Title, Topic, Topics};
+use tidings_domain::values::{MAX_OFFERED_TOPICS, NewsId, NewsUrl, Topic, Topics};
 use tidings_language::{m, t};
 
 /// The topics that the form offers.
-async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
+async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>> {
     Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
 }
 
@@ -46,7 +42,7 @@ pub async fn submit_form(
     Page { app, mut visit, here, .. }: Page<Member>,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let offered = offered(&mut visit).await?;
     let page = SubmissionPage {
         typed: TypedStory {
@@ -64,12 +60,7 @@ pub async fn submit_form(
 
 /// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see
 /// [`Step`].
-pub async fn submit(
-    app: App,
-    here: LocalPath,
-    headers: HeaderMap,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn submit(app: App, here: LocalPath, headers: HeaderMap, form: SignedFields) -> Result<Response> {
     let edited = form.fields.text("news_id").parse().ok();
     let address = form_address(&app.settings.site, &headers);
     PostedForm { edited, form, form_address: address }.respond(&app, &here).await
@@ -81,7 +72,7 @@ pub async fn edit(
     app: App,
     here: LocalPath,
     form: SignedFields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     if form.fields.read::<NewsIdForm>()?.news_id != id {
         return Err(RequestError::field("news_id", m!("it must be the number in the address")));
     }
@@ -95,34 +86,15 @@ struct PostedForm {
     form_address: String,
 }
 
-/// The outcome of a button of the form.
-enum Done {
-    Sent(Submitted),
-    Fetched(Title),
-    Previewed(Box<Submission>),
-    ToggledTopic(Topics),
-    /// Nothing, because of this earlier story.
-    Likely(Box<News>),
-}
-
 impl PostedForm {
     /// Does what was asked for. The form comes back if the story was not to be sent yet.
-    async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response, RequestError> {
+    async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response> {
         let mut typed = TypedStory::of(&self.form.fields);
-        let mut notice = Notice::None;
-        match self.act(app).await? {
-            Done::Sent(Submitted::Earlier(id)) => return self.earlier(app, id).await,
-            Done::Sent(sent) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
-            Done::Fetched(title) => {
-                let title = title.to_string();
-                let before = std::mem::replace(&mut typed.title, title);
-                notice = Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) };
-            }
-            Done::Previewed(story) => notice = Notice::Preview(story),
-            Done::Likely(earlier) => notice = Notice::Likely(earlier),
-            Done::ToggledTopic(topics) => typed.topics = topics.typed(),
-        }
-        typed.url = completed(&typed.url).into_owned();
+        let notice = match self.act(app, &mut typed).await? {
+            Break(Submitted::Earlier(id)) => return self.earlier(app, id).await,
+            Break(sent) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
+            Continue(notice) => notice,
+        };
         let similar = match &notice {
             Notice::Preview(story) if self.edited.is_none() && app.settings.search.is_on => {
                 let SignedFields { visit, device, .. } = &mut self.form;
@@ -144,36 +116,36 @@ impl PostedForm {
         Ok(page.render(&Frame::for_user(app, here, &self.form.user)).into_response())
     }
 
-    async fn act(&self, app: &App) -> Result<Done, RequestError> {
+    /// Does what the button is for. Returns the story that was sent, or else the notice for the form.
+    async fn act(&self, app: &App, typed: &mut TypedStory) -> Result<ControlFlow<Submitted, Notice>> {
         let fields = &self.form.fields;
-        match Step::of(fields) {
+        Ok(Continue(match Step::of(fields) {
             Step::Send => {
                 let mut submission: SubmissionForm = fields.read()?;
-                submission.url = completed(&submission.url).into_owned();
-                if let Some(earlier) = self.likely_earlier(app, &submission).await? {
-                    return Ok(Done::Likely(Box::new(earlier)));
+                submission.url.clone_from(&typed.url);
+                match self.likely_earlier(app, &submission).await? {
+                    Some(earlier) => Notice::Likely(Box::new(earlier)),
+                    None => return Ok(Break(submit_or_edit(app, self.form.actor(), submission).await?)),
                 }
-                Ok(Done::Sent(submit_or_edit(app, self.form.actor(), submission).await?))
             }
             Step::FetchTitle => {
-                let url = NewsUrl::parse(&completed(fields.text("url"))).map_err(Error::from)?;
-                Ok(Done::Fetched(fetch_title(app, self.form.actor(), &url).await?))
+                let url = NewsUrl::parse(&typed.url).map_err(Error::from)?;
+                let title = fetch_title(app, self.form.actor(), &url).await?.to_string();
+                let before = std::mem::replace(&mut typed.title, title);
+                Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) }
             }
-            Step::Preview => self.preview().map(|shown| Done::Previewed(Box::new(shown))),
+            Step::Preview => Notice::Preview(Box::new(self.preview(typed)?)),
             Step::ToggleTopic(topic) => {
                 let topic = Topic::parse("topics", topic).map_err(Error::from)?;
-                let topics = Topics::parse(fields.text("topics")).map_err(Error::from)?;
-                Ok(Done::ToggledTopic(topics.with_toggled(&topic)))
+                let topics = Topics::parse(&typed.topics).map_err(Error::from)?;
+                typed.topics = topics.with_toggled(&topic).typed();
+                Notice::None
             }
-        }
+        }))
     }
 
     /// The story that a new one likely repeats, unless its author has been shown it.
-    async fn likely_earlier(
-        &self,
-        app: &App,
-        submission: &SubmissionForm,
-    ) -> Result<Option<News>, RequestError> {
+    async fn likely_earlier(&self, app: &App, submission: &SubmissionForm) -> Result<Option<News>> {
         let (None, Ok(url)) = (self.edited, NewsUrl::parse(&submission.url)) else { return Ok(None) };
         // A refusal comes first.
         Submission::parse(&submission.title, &submission.url, &submission.text)?;
@@ -183,7 +155,7 @@ impl PostedForm {
     }
 
     /// The page that leads to an earlier story with the same URL, with the typed text as a comment on it.
-    async fn earlier(mut self, app: &App, id: NewsId) -> Result<Response, RequestError> {
+    async fn earlier(mut self, app: &App, id: NewsId) -> Result<Response> {
         let line = lists::get(&mut self.form.visit, id).await?;
         let (news, text) = (&line.news, self.form.fields.text("text"));
         let is_own = news.user_id == self.form.user.id;
@@ -195,7 +167,6 @@ impl PostedForm {
         let here = LocalPath::parse(&news_address(id));
         let frame = Frame::for_user(app, &here, &self.form.user);
         let content = html! {
-            h1 { (t!("Already submitted")) }
             p.notice role="status" {
                 @let age = age(&frame, news.ctime);
                 @if is_own { (t!("You submitted this {age}.", age)) }
@@ -208,24 +179,22 @@ impl PostedForm {
             (lock_notice(news))
             @if news.locked.is_none() { (CommentEditor::on_earlier(id, text).render(&frame)) }
         };
-        Ok(frame.page(t!("Already submitted"), &content).into_response())
+        Ok(frame.headed(t!("Already submitted"), &content).into_response())
     }
 
     /// The story as it would be; the errors are those of sending it.
-    fn preview(&self) -> Result<Submission, RequestError> {
-        let fields = &self.form.fields;
-        let url = completed(fields.text("url"));
-        let parsed = Submission::parse(fields.text("title"), &url, fields.text("text"))?;
+    fn preview(&self, typed: &TypedStory) -> Result<Submission> {
+        let parsed = Submission::parse(&typed.title, &typed.url, &typed.text)?;
         if self.edited.is_some() {
             parsed.check_edit()?;
         }
-        let topics = Some(Topics::parse(fields.text("topics")).map_err(Error::from)?);
+        let topics = Some(Topics::parse(&typed.topics).map_err(Error::from)?);
         Ok(Submission { topics, ..parsed })
     }
 }
 
 /// The story, if the viewer may change it.
-async fn changeable(page: &mut Page<Member>, id: NewsId) -> Result<Arc<News>, RequestError> {
+async fn changeable(page: &mut Page<Member>, id: NewsId) -> Result<Arc<News>> {
     let news = lists::get(&mut page.visit, id).await?.news.clone();
     news.may_change(&page.user, page.app.now(), page.app.site.rules.limits.news_edit_seconds)?;
     Ok(news)
@@ -236,7 +205,7 @@ pub async fn edit_form(
     PathOf(id): PathOf<NewsId>,
     mut page: Page<Member>,
     again: Option<Extension<ShownAgain>>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let typed = if again.is_some() {
         TypedStory::default()
     } else {
@@ -255,7 +224,7 @@ pub async fn edit_form(
 }
 
 /// GET /delnews/:id: asks for confirmation.
-pub async fn delete_form(PathOf(id): PathOf<NewsId>, mut page: Page<Member>) -> Result<Markup, RequestError> {
+pub async fn delete_form(PathOf(id): PathOf<NewsId>, mut page: Page<Member>) -> Result<Markup> {
     let news = changeable(&mut page, id).await?;
     let frame = page.frame().await?;
     let content = html! {
@@ -275,11 +244,7 @@ pub async fn delete_form(PathOf(id): PathOf<NewsId>, mut page: Page<Member>) -> 
 }
 
 /// POST /delnews/:id.
-pub async fn delete(
-    PathOf(id): PathOf<NewsId>,
-    app: App,
-    form: SignedForm<()>,
-) -> Result<Redirect, RequestError> {
+pub async fn delete(PathOf(id): PathOf<NewsId>, app: App, form: SignedForm<()>) -> Result<Redirect> {
     delete_news(&app, &form.user, id).await?;
     Ok(Redirect::to("/"))
 }

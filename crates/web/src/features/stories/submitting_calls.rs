@@ -2,12 +2,11 @@
 //! same URL.
 
 use crate::App;
-use crate::error::RequestError;
-use crate::request::answers::{Status, answer};
+use crate::error::Result;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Form, form, valid};
-use crate::request::viewer::SignedFields;
+use crate::request::form::{form, valid};
+use crate::request::{Form, SignedFields, Status, answer};
 use axum::Json;
 use tidings_domain::submissions::preparing;
 use tidings_domain::values::urls::completed;
@@ -19,9 +18,7 @@ form! {
         /// The address of the page.
         pub url: NewsUrl = valid(NewsUrl::parse), values::Url;
     }
-}
 
-form! {
     /// A URL that somebody is about to submit.
     pub struct DuplicateQuery {
         /// The URL, with or without `https://`.
@@ -39,7 +36,7 @@ answer! {
 }
 
 /// POST /api/fetchtitle.
-pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>, RequestError> {
+pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>> {
     let page: FetchTitleForm = form.fields.read()?;
     let title = super::sending::fetch_title(&app, form.actor(), &page.url).await?;
     Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
@@ -61,10 +58,7 @@ answer! {
 }
 
 /// GET /api/duplicate.
-pub async fn duplicate(
-    app: App,
-    Form(query): Form<DuplicateQuery>,
-) -> Result<Json<DuplicateResponse>, RequestError> {
+pub async fn duplicate(app: App, Form(query): Form<DuplicateQuery>) -> Result<Json<DuplicateResponse>> {
     let earlier = preparing::find_duplicate(&app.site, &query.url).await?;
     let ctime = earlier.as_ref().map(|news| news.ctime.0);
     let (news_id, title) = earlier.map(|news| (news.id, news.title)).unzip();

@@ -12,8 +12,9 @@ use crate::error::TitleError;
 use crate::limits::{MAX_TITLE_FETCHES, TITLE_FETCHES_OF_ACCOUNT, TITLE_FETCHES_OF_NETWORK, TITLE_TIMEOUT};
 use crate::server::outgoing::Ports;
 use crate::settings::TitleSettings;
+use parking_lot::Mutex;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tidings_domain::values::{Network as ClientNetwork, NewsUrl, RatedAction, Title, UserId};
 use tidings_domain::{Error, Refusal};
 use url::Url;
@@ -24,13 +25,9 @@ use url::Url;
 struct Fetches(Mutex<Vec<(UserId, ClientNetwork)>>);
 
 impl Fetches {
-    const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-
     fn take(&'static self, account: UserId, address: IpAddr) -> Result<FetchPlace, Error> {
         let fetch = (account, ClientNetwork::of(address));
-        let mut under_way = self.lock();
+        let mut under_way = self.0.lock();
         if under_way.len() >= MAX_TITLE_FETCHES {
             return Err(Error::Busy);
         }
@@ -43,10 +40,6 @@ impl Fetches {
         }
         under_way.push(fetch);
         Ok(FetchPlace(Arc::new(Place { fetches: self, fetch })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(UserId, ClientNetwork)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,14 +59,14 @@ impl FetchPlace {
     /// [`Error::Busy`] if [`MAX_TITLE_FETCHES`] are taken; [`Refusal::TooManyRequests`] if the account
     /// has [`TITLE_FETCHES_OF_ACCOUNT`] or the network [`TITLE_FETCHES_OF_NETWORK`] of them.
     pub fn take(account: UserId, address: IpAddr) -> Result<Self, Error> {
-        static FETCHES: Fetches = Fetches::new();
+        static FETCHES: Fetches = Fetches(Mutex::new(Vec::new()));
         FETCHES.take(account, address)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut under_way = self.fetches.lock();
+        let mut under_way = self.fetches.0.lock();
         if let Some(place) = under_way.iter().position(|fetch| *fetch == self.fetch) {
             under_way.swap_remove(place);
         }
@@ -134,8 +127,8 @@ mod tests {
         assert!(matches!(take(99, "203.0.113.1"), Err(Error::Busy)));
         let copy = of_account[0].clone();
         drop((of_account, of_network, others));
-        assert_eq!(fetches.lock().len(), 1);
+        assert_eq!(fetches.0.lock().len(), 1);
         drop(copy);
-        assert!(fetches.lock().is_empty());
+        assert!(fetches.0.lock().is_empty());
     }
 }

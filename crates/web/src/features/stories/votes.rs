@@ -3,16 +3,14 @@
 
 use super::form::NewsVoteForm;
 use super::marks::story_on_page;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::features::comments::calls::CommentVotedResponse;
 use crate::features::comments::form::CommentVoteForm;
 use crate::markup::addresses::{comment_address, news_address};
-use crate::markup::frame::Frame;
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::deleted_user;
-use crate::request::form::Next;
-use crate::request::path::PathOf;
+use crate::markup::{Frame, Member, Page};
+use crate::request::{Next, PathOf};
 use crate::route::{LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
@@ -37,18 +35,14 @@ struct Question {
 }
 
 impl Question {
-    async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self, RequestError> {
+    async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self> {
         let line = lists::get(visit, id).await?;
         let can_vote = line.my_vote.is_none() && visit.perspective().sees(&line, ShownIn::Chosen);
         let words = can_vote.then(|| t!("Vote for “{title}” now?", title = line.news.title.clone()));
         Ok(Self { words, form: ("/votenews", "news_id"), back: news_address(id) })
     }
 
-    async fn about_comment(
-        visit: &mut Visit,
-        user: &User,
-        address: CommentAddress,
-    ) -> Result<Self, RequestError> {
+    async fn about_comment(visit: &mut Visit, user: &User, address: CommentAddress) -> Result<Self> {
         let (CommentAddress { news, comment }, order) = (address, CommentOrder::Score.into());
         let position = |lines: &ThreadLines| lines.position(comment);
         let wanted = |lines: &ThreadLines| position(lines).into_iter().collect();
@@ -67,7 +61,7 @@ impl Question {
 pub async fn ask(
     PathOf((kind, id)): PathOf<(String, String)>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let Question { words, form: (action, name), back } = match Thing::parse(&kind, &id) {
         Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,
         Ok(Thing::Comment(address)) => Question::about_comment(&mut visit, &user, address).await?,
@@ -131,7 +125,7 @@ async fn comment_in_thread(
     SentForm { form, .. }: SentForm,
     _: CommentVoteForm,
     address: CommentAddress,
-) -> Result<Redirect, RequestError> {
+) -> Result<Redirect> {
     let Next { next } = form.fields.read()?;
     let is_in_thread = next.path() == news_address(address.news);
     let CommentAddress { news, comment } = address;

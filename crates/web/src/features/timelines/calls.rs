@@ -3,16 +3,12 @@
 use super::form::TweetDeletion;
 use super::tweets::delete_tweet;
 use crate::App;
-use crate::error::{RequestError, unknown_name};
-use crate::markup::page::Page;
+use crate::error::{RequestError, Result, unknown_name};
+use crate::markup::Page;
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{DONE, DoneResponse, answer};
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::Form;
-use crate::request::paging::WindowQuery;
-use crate::request::path::PathOf;
-use crate::request::viewer::SignedForm;
+use crate::request::{DONE, DoneResponse, Form, PathOf, SignedForm, WindowQuery, answer};
 use axum::Json;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::seen::Seen;
@@ -80,7 +76,7 @@ answer! {
 pub async fn delete(
     app: App,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
-) -> Result<Json<DoneResponse>, RequestError> {
+) -> Result<Json<DoneResponse>> {
     delete_tweet(&app, &user, form.tweet_id).await?;
     Ok(Json(DONE))
 }
@@ -89,7 +85,7 @@ pub async fn delete(
 pub async fn home(
     Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<TimelineResponse>, RequestError> {
+) -> Result<Json<TimelineResponse>> {
     if !visit.has_token() {
         return Err(RequestError::LoginRequired);
     }
@@ -101,7 +97,7 @@ pub async fn home(
 pub async fn everyone(
     Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<TimelineResponse>, RequestError> {
+) -> Result<Json<TimelineResponse>> {
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
@@ -110,27 +106,18 @@ pub async fn of_user(
     PathOf(name): PathOf<String>,
     Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<TimelineResponse>, RequestError> {
+) -> Result<Json<TimelineResponse>> {
     let user = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 
-/// GET /api/followers/{name}.
-pub async fn followers(
+/// GET /api/followers/{name} and /api/followings/{name}.
+pub async fn people_of(
+    side: Side,
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<PeopleResponse>, RequestError> {
-    let people = follows::people(&mut visit, &name, Side::Followers, &query.into()).await;
-    Ok(Json(people.map_err(unknown_name)?.into()))
-}
-
-/// GET /api/followings/{name}.
-pub async fn followings(
-    PathOf(name): PathOf<String>,
-    mut visit: Visit,
-    Form(query): Form<WindowQuery>,
-) -> Result<Json<PeopleResponse>, RequestError> {
-    let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
+) -> Result<Json<PeopleResponse>> {
+    let people = follows::people(&mut visit, &name, side, &query.into()).await;
     Ok(Json(people.map_err(unknown_name)?.into()))
 }

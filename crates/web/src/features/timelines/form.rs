@@ -12,17 +12,13 @@ form! {
         /// The text.
         pub text: TweetText = valid(TweetText::parse), values::TweetText;
     }
-}
 
-form! {
     /// A tweet to delete.
     pub struct TweetDeletion {
         /// The tweet.
         pub tweet_id: TweetId = parsed(m!("it must be the number of a tweet")), values::Id;
     }
-}
 
-form! {
     /// A user to follow or unfollow.
     pub struct FollowForm {
         // Imported accounts may have names that are not valid for new accounts.

@@ -4,16 +4,14 @@ use super::calls::TweetedResponse;
 use super::form::TweetForm;
 use super::people::who_to_follow;
 use super::tweets::{rest_of_timeline, tweet_list};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::HOME_SUGGESTIONS;
 use crate::markup::addresses::tweet_address;
-use crate::markup::fields::{Field, draft_key};
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
+use crate::markup::fields::draft_key;
 use crate::markup::parts::{empty_page, no_more, tab};
-use crate::request::form::Form;
-use crate::request::paging::PageQuery;
+use crate::markup::{Field, Frame, Page};
+use crate::request::{Form, PageQuery};
 use crate::route::{LONG, LoginReason, Wing};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -128,10 +126,7 @@ fn nothing(is_first: bool) -> Markup {
     }
 }
 /// GET /home: before, a cursor.
-pub async fn home(
-    Page { app, mut visit, here, .. }: Page,
-    Form(query): Form<PageQuery>,
-) -> Result<Markup, RequestError> {
+pub async fn home(Page { app, mut visit, here, .. }: Page, Form(query): Form<PageQuery>) -> Result<Markup> {
     if !visit.has_token() {
         return Err(RequestError::LoginRequired);
     }
@@ -167,7 +162,7 @@ pub fn actions() -> Vec<ActionEntry> {
 pub async fn everyone(
     Page { app, mut visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let later = query.before.as_ref().map(|_| (t!("No more posts."), "/everyone"));
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

@@ -6,29 +6,28 @@
 //! whether its session has ended: then the stream ends too.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::limits::{
     SESSION_LOOK, SHARED_SESSION_LOOK, STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAM_RETRY_MS,
     STREAM_RETRY_STEP_MS,
 };
-use crate::markup::page::Page;
-use crate::request::cookies;
-use crate::request::form::Fields;
+use crate::markup::Page;
 use crate::request::paging::cursor;
-use crate::request::viewer::ClientAddress;
+use crate::request::{ClientAddress, Fields, cookies};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::live::{self, ArrivedTweet};
 use tidings_domain::timelines::reading;
-use tidings_domain::values::{ClientNetworks, CountedNetwork, Cursor, MAX_PAGE, UserId};
+use tidings_domain::values::{ClientNetworks, CountedNetwork, Cursor, MAX_PAGE, RatedAction, UserId};
 use tidings_domain::{Site, rates};
 use tidings_keyspace::{Notice, Subscription};
 use tidings_supervision::{Policy, supervise};
@@ -39,6 +38,13 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout_at
 
 /// Tells nginx not to buffer the response.
 pub(crate) const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
+
+/// The ticks of a stream: the first one after a whole period.
+pub(crate) fn ticks(period: Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
 
 /// A message to a stream.
 #[derive(Debug, Clone, Copy)]
@@ -52,8 +58,8 @@ enum StreamMessage {
 /// The streams that are open in this process.
 #[derive(Default)]
 pub struct Hub {
-    state: Mutex<Streams>,
-    /// Whether the streams of visitors end.
+    streams: Mutex<Streams>,
+    /// Whether all streams end, and later ones at once.
     closing: watch::Sender<bool>,
 }
 
@@ -66,7 +72,6 @@ struct Streams {
     next_number: u64,
     /// The task that receives new tweets; present while a stream is open.
     listener: Option<AbortHandle>,
-    is_closed: bool,
 }
 
 /// Whether a number is at its limit; 0 = no limit.
@@ -120,30 +125,21 @@ impl VisitorStream {
 
 impl Drop for VisitorStream {
     fn drop(&mut self) {
-        self.hub.streams().uncount(&self.networks);
+        self.hub.streams.lock().uncount(&self.networks);
     }
 }
 
 impl Hub {
-    fn streams(&self) -> MutexGuard<'_, Streams> {
-        // No code panics while it holds the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens a stream for a visitor, who may not have a session. It counts like the others in the limit of its
     /// address.
     ///
     /// # Errors
     /// [`RequestError::TooManyStreams`].
-    pub fn open_for_visitor(
-        self: &Arc<Self>,
-        app: &App,
-        address: IpAddr,
-    ) -> Result<VisitorStream, RequestError> {
+    pub fn open_for_visitor(self: &Arc<Self>, app: &App, address: IpAddr) -> Result<VisitorStream> {
         let networks = ClientNetworks::of(address);
-        let mut streams = self.streams();
+        let mut streams = self.streams.lock();
         if streams.is_full_for(app, address) {
-            rates::report_streams(&app.site, app.moment(), address, None);
+            rates::note_refusal(&app.site, app.moment(), RatedAction::Stream, address, None);
             return Err(RequestError::TooManyStreams);
         }
         streams.count(&networks);
@@ -151,23 +147,18 @@ impl Hub {
     }
 
     /// Opens a stream. The first stream starts the task that receives new tweets.
-    fn open(
-        self: &Arc<Self>,
-        app: &App,
-        reader: UserId,
-        address: IpAddr,
-    ) -> Result<StreamGuard, RequestError> {
-        let mut state = self.streams();
+    fn open(self: &Arc<Self>, app: &App, reader: UserId, address: IpAddr) -> Result<StreamGuard> {
+        let mut state = self.streams.lock();
         let streams = &mut *state;
         let networks = ClientNetworks::of(address);
         let (sender, messages) = channel(STREAM_QUEUE);
         let number = streams.next_number;
         // After `close`, the sender is dropped here, which ends the stream.
-        if !streams.is_closed {
+        if !*self.closing.borrow() {
             let of_reader = streams.open.get(&reader).map_or(0, Vec::len);
             let is_reader_full = is_full(of_reader, app.site.rules.rates.streams_per_account);
             if is_reader_full || streams.is_full_for(app, address) {
-                rates::report_streams(&app.site, app.moment(), address, Some(reader));
+                rates::note_refusal(&app.site, app.moment(), RatedAction::Stream, address, Some(reader));
                 return Err(RequestError::TooManyStreams);
             }
             streams.open.entry(reader).or_default().push((number, sender));
@@ -188,7 +179,7 @@ impl Hub {
     }
 
     fn remove(&self, guard: &StreamGuard) {
-        let mut streams = self.streams();
+        let mut streams = self.streams.lock();
         if let Some(of_reader) = streams.open.get_mut(&guard.reader) {
             of_reader.retain(|(known, _)| *known != guard.number);
             if of_reader.is_empty() {
@@ -204,12 +195,12 @@ impl Hub {
     }
 
     fn readers(&self) -> Vec<UserId> {
-        self.streams().open.keys().copied().collect()
+        self.streams.lock().open.keys().copied().collect()
     }
 
     /// Sends a message to the streams of these users. A stream with a full queue is closed.
     fn send(&self, readers: &[UserId], message: StreamMessage) {
-        let mut streams = self.streams();
+        let mut streams = self.streams.lock();
         for reader in readers {
             if let Some(of_reader) = streams.open.get_mut(reader) {
                 of_reader.retain(|(_, stream)| stream.try_send(message).is_ok());
@@ -220,8 +211,7 @@ impl Hub {
     /// Closes all streams, now and in future, because the server is stopping.
     pub fn close(&self) {
         self.closing.send_replace(true);
-        let mut streams = self.streams();
-        streams.is_closed = true;
+        let mut streams = self.streams.lock();
         streams.open.clear();
         if let Some(listener) = streams.listener.take() {
             listener.abort();
@@ -288,9 +278,7 @@ struct StreamSession {
 impl StreamSession {
     fn new(app: App, reader: UserId, token: String) -> Self {
         let every = if app.site.store.is_shared() { SHARED_SESSION_LOOK } else { SESSION_LOOK };
-        let mut looks = interval_at(Instant::now() + every, every);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { app, reader, token, looks }
+        Self { app, reader, token, looks: ticks(every) }
     }
 
     /// Waits until the session has ended.
@@ -393,7 +381,7 @@ pub async fn events(
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Response> {
     let since = cursor(&fields, "since")?.unwrap_or(Cursor { score: 0.0, id: 0 });
     let reader = visit.viewer().await?.map(|viewer| viewer.id);
     let (Some(reader), Some(token)) = (reader, cookies::session_token(&app, &headers)) else {

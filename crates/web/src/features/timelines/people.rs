@@ -3,17 +3,13 @@
 use super::form::FollowForm;
 use super::home::{Tab, tabs};
 use super::tweets::{older, person_link};
-use crate::error::{RequestError, unknown_name};
+use crate::error::{RequestError, Result, unknown_name};
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::SUGGESTIONS;
 use crate::markup::addresses::profile_address;
-use crate::markup::frame::Frame;
-use crate::markup::page::Page;
 use crate::markup::parts::{empty_but, no_more};
-use crate::request::form::{Fields, Form, FromFields};
-use crate::request::local_path::LocalPath;
-use crate::request::paging::PageQuery;
-use crate::request::path::{AtName, PathOf};
+use crate::markup::{Frame, Page};
+use crate::request::{AtName, Fields, Form, FromFields, LocalPath, PageQuery, PathOf};
 use crate::route::{LoginReason, SHORT, Wing};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -21,7 +17,6 @@ use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::users::User;
 use tidings_domain::timelines::follows::{self, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
-use tidings_domain::values::UserId;
 use tidings_language::{Argument, Phrase, m, n, t};
 
 /// The button that follows or unfollows a user; nothing for the viewer's own account. It
@@ -52,13 +47,9 @@ pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_other
     }
 }
 
-fn person_anchor(id: UserId) -> String {
-    format!("person-{id}")
-}
-
 /// One person in a list, with a remark about them.
 fn person_item(frame: &Frame<'_>, person: &Person, about: Option<Phrase<'_>>) -> Markup {
-    let anchor = person_anchor(person.id);
+    let anchor = format!("person-{}", person.id);
     html! {
         li.person #(anchor) data-item {
             div {
@@ -98,7 +89,7 @@ pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
 }
 
 /// GET /suggestions.
-pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if frame.viewer.is_none() {
@@ -126,7 +117,7 @@ pub async fn people_of(
     PathOf(AtName(name)): PathOf<AtName>,
     Page { app, mut visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let page = follows::people(&mut visit, &name, side, &query.into()).await?;
     if side == Side::Followers {
         let is_own = |viewer: &User| viewer.username.eq_ignore_ascii_case(&name);
@@ -190,7 +181,7 @@ pub fn actions() -> Vec<ActionEntry> {
 struct Back(Option<LocalPath>);
 
 impl FromFields for Back {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         Ok(Self(fields.filled("next").map(LocalPath::parse)))
     }
 }

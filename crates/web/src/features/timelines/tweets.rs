@@ -1,23 +1,21 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::moderation::acting::moderates_instead;
 use crate::limits::TWEET_CACHE_BYTES;
 use crate::markup::addresses::{news_address, profile_address, tweet_address};
 use crate::markup::autolink::linked;
 use crate::markup::dates::ago;
 use crate::markup::fragments::{
-    ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
+    ContentPlaceholder, Fragment, LinkTarget, PartKey, Slots, placeholders, written,
 };
-use crate::markup::frame::Frame;
-use crate::markup::head::{PageHead, PageKind, shortened};
+use crate::markup::head::{PageKind, shortened};
 use crate::markup::moderation_tools::{is_moderator, menu_link};
-use crate::markup::page::{Member, Page};
 use crate::markup::parts::{age_as, deleted_user, more_link, number, title_link};
 use crate::markup::withheld::{Kind, insider_notice, show_link, stand_in, unlisted_note};
-use crate::request::path::PathOf;
-use crate::request::viewer::SignedForm;
+use crate::markup::{Frame, Member, Page, PageHead};
+use crate::request::{PathOf, SignedForm};
 use crate::settings::SiteSettings;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -106,7 +104,7 @@ placeholders! {
 
 tidings_domain::cache_kind! {
     /// The markup of tweets.
-    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", TWEET_CACHE_BYTES,
+    struct TweetFragments: PartKey => Fragment<TweetPlaceholder>, "tweet_fragments", TWEET_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
 
@@ -131,7 +129,7 @@ fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
         let site = &frame.settings.site;
         // The cache has what visitors see.
         let fragment = Seen::by_visitors(&**line, ShownIn::List).and_then(|seen| {
-            frame.derived::<TweetFragments, _>(&line.summary, |_, links| {
+            frame.derived::<TweetFragments, _>(&line.summary, 0, |_, links| {
                 Fragment::new(|slots| tweet_markup(seen, (site, links), slots))
             })
         });
@@ -200,19 +198,12 @@ fn text((site, links): (&SiteSettings, LinkTarget), line: Seen<&TweetLine>) -> M
 }
 
 /// GET /tweet/:id.
-pub async fn show(
-    PathOf(id): PathOf<TweetId>,
-    Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
+pub async fn show(PathOf(id): PathOf<TweetId>, Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let view = reading::tweet(&mut visit, id).await?;
     if let Viewed::Whole(_) = view {
         visit.note_seen(|_| [OnPage::Tweet(id)]).await?;
     }
-    let line = match &view {
-        Viewed::Whole(line) => &**line,
-        Viewed::Line(line, _) => line,
-        Viewed::Nothing => return Err(RequestError::NotFound),
-    };
+    let line = view.line().ok_or(RequestError::NotFound)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let author = line.username.as_deref().unwrap_or(deleted_user());
     let heading = t!("Post by {author}", author).to_string();
@@ -245,7 +236,7 @@ pub async fn show(
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
     Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let line = reading::tweet(&mut visit, id).await?.whole().ok_or(Refusal::NotYourTweet)?;
     line.tweet.may_delete(&user)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -263,17 +254,13 @@ pub async fn delete_form(
 }
 
 /// POST /deltweet/:id: apisecret.
-pub async fn delete(
-    PathOf(id): PathOf<TweetId>,
-    app: App,
-    form: SignedForm<()>,
-) -> Result<Redirect, RequestError> {
+pub async fn delete(PathOf(id): PathOf<TweetId>, app: App, form: SignedForm<()>) -> Result<Redirect> {
     delete_tweet(&app, &form.user, id).await?;
     Ok(Redirect::to("/home"))
 }
 
 /// Deletes a tweet, for both the form and the API.
-pub(crate) async fn delete_tweet(app: &App, user: &User, id: TweetId) -> Result<(), RequestError> {
+pub(crate) async fn delete_tweet(app: &App, user: &User, id: TweetId) -> Result<()> {
     if moderates_instead(app, user, Thing::Tweet(id), || Ok(Deed::Remove)).await? {
         return Ok(());
     }

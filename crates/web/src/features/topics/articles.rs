@@ -1,19 +1,17 @@
 //! Lists of articles: the best, the newest, those of topics.
 
 use super::list::{admin_forms, combinations, followed_topics, sentences, stance_forms};
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::features::stories::item::{Standing, news_item};
-use crate::features::stories::marks::{JustHidden, unlisted_note};
+use crate::features::stories::marks::JustHidden;
 use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{FOLLOWED, TOPICS, in_order, list_address};
-use crate::markup::feed_links::{FeedFormat, FeedKind};
-use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
-use crate::markup::page::{Audience, Member, Page};
+use crate::markup::page::Audience;
 use crate::markup::parts::{OUTSIDE, age, empty_but, no_more, page_links, search_within, tab};
 use crate::markup::vote_buttons::NO_BUTTONS;
-use crate::request::form::{Fields, Form, FromFields};
-use crate::request::path::PathOf;
+use crate::markup::withheld::{Kind, unlisted_note};
+use crate::markup::{FeedFormat, FeedKind, Frame, Member, Page, PageHead};
+use crate::request::{Fields, Form, FromFields, PathOf};
 use maud::{Markup, html};
 use serde::Deserialize;
 use tidings_domain::accounts::reader::Reader;
@@ -25,10 +23,8 @@ use tidings_language::t;
 /// Which articles a list has.
 #[derive(Debug, Clone)]
 enum ArticleList {
-    /// All of them.
-    All,
-    /// Those of some topics.
-    Topics(TopicChoice),
+    /// All of them, or those of some topics.
+    Of(Option<TopicChoice>),
     /// Those of the topics that the viewer follows.
     Followed,
 }
@@ -50,7 +46,7 @@ impl ArticlesPage<'_> {
         let here = self.address(self.order);
         let content = html! {
             // Only for screen readers if the navigation and the tabs show the same text.
-            h1.hidden[matches!(self.list, ArticleList::All)] { (heading) }
+            h1.hidden[matches!(self.list, ArticleList::Of(None))] { (heading) }
             (self.about(frame))
             (self.orders())
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
@@ -70,9 +66,9 @@ impl ArticlesPage<'_> {
                     }
                 }
             }
-            (unlisted_note(frame, self.page.unlisted))
+            (unlisted_note(frame, self.page.unlisted, Kind::Story))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
-            @if let ArticleList::Topics(topics) = &self.list {
+            @if let ArticleList::Of(Some(topics)) = &self.list {
                 @if let Some(topic) = topics.single() {
                     @let label = t!("Search stories about {topic}", topic = topic.as_str()).to_string();
                     (search_within(frame, &label, ("stories", &format!("topic:{topic}"))))
@@ -95,8 +91,7 @@ impl ArticlesPage<'_> {
 
     fn address(&self, order: ArticleOrder) -> String {
         match &self.list {
-            ArticleList::All => list_address(None, order),
-            ArticleList::Topics(topics) => list_address(Some(topics), order),
+            ArticleList::Of(topics) => list_address(topics.as_ref(), order),
             ArticleList::Followed => in_order(FOLLOWED, order),
         }
     }
@@ -110,8 +105,7 @@ impl ArticlesPage<'_> {
     /// The feed of the list. A personal list has none.
     fn feed(&self) -> Option<FeedKind> {
         match &self.list {
-            ArticleList::All => Some(FeedKind::Articles(None, self.order)),
-            ArticleList::Topics(topics) => Some(FeedKind::Articles(Some(topics.clone()), self.order)),
+            ArticleList::Of(topics) => Some(FeedKind::Articles(topics.clone(), self.order)),
             ArticleList::Followed => None,
         }
     }
@@ -119,8 +113,8 @@ impl ArticlesPage<'_> {
     /// The part of the page about its topics.
     fn about(&self, frame: &Frame<'_>) -> Markup {
         match &self.list {
-            ArticleList::All => html! {},
-            ArticleList::Topics(topics) => html! {
+            ArticleList::Of(None) => html! {},
+            ArticleList::Of(Some(topics)) => html! {
                 (sentences(topics, &self.page.about.sentences))
                 @if let (Some(topic), Some(reader)) = (topics.single(), self.reader) {
                     (stance_forms(frame, topic, reader))
@@ -142,9 +136,7 @@ impl ArticlesPage<'_> {
                 t!("Stories with the topics you follow appear here."),
                 (TOPICS, t!("Choose topics to follow")),
             ),
-            ArticleList::All | ArticleList::Topics(_) => {
-                empty_but(t!("No stories here yet."), ("/submit", t!("Submit a story")))
-            }
+            ArticleList::Of(_) => empty_but(t!("No stories here yet."), ("/submit", t!("Submit a story"))),
         }
     }
 
@@ -157,7 +149,7 @@ impl ArticlesPage<'_> {
                     (order(ArticleOrder::Score, t!("order" => "Best")))
                     (order(ArticleOrder::Time, t!("order" => "New")))
                     li { a href=(TOPICS) { (t!("Topics")) } }
-                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { (t!("tab" => "Past")) } } }
+                    @if matches!(self.list, ArticleList::Of(None)) { li { a href="/past" { (t!("tab" => "Past")) } } }
                     @if let Some(feed) = self.feed() {
                         li { a href=(feed.address(FeedFormat::Atom)) { (t!("Feed")) } }
                     }
@@ -199,7 +191,7 @@ pub struct PageNumberQuery {
 }
 
 impl FromFields for PageNumberQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+    fn from_fields(fields: &Fields) -> Result<Self> {
         let page = match fields.get("page") {
             Some(page) => page.parse().map_err(|_| RequestError::NotFound)?,
             None => PageNumber::FIRST,
@@ -222,8 +214,8 @@ pub async fn of_topics(
     PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
     page: Page,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, RequestError> {
-    show(page, query, topics.map_or(ArticleList::All, ArticleList::Topics), order).await
+) -> Result<Markup> {
+    show(page, query, ArticleList::Of(topics), order).await
 }
 
 /// GET /topics/followed and /topics/followed/new: page.
@@ -231,7 +223,7 @@ pub async fn of_followed(
     order: ArticleOrder,
     page: Page<Member>,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     show(page, query, ArticleList::Followed, order).await
 }
 
@@ -240,16 +232,15 @@ async fn show<R: Audience>(
     Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
     list: ArticleList,
     order: ArticleOrder,
-) -> Result<Markup, RequestError> {
+) -> Result<Markup> {
     let rows = number.of(PAGE_ROWS);
     let page = match &list {
-        ArticleList::All => lists::all(&mut visit, order, rows).await?,
-        ArticleList::Topics(topics) => lists::of_topics(&mut visit, topics, order, rows).await?,
+        ArticleList::Of(None) => lists::all(&mut visit, order, rows).await?,
+        ArticleList::Of(Some(topics)) => lists::of_topics(&mut visit, topics, order, rows).await?,
         ArticleList::Followed => lists::of_followed(&mut visit, order, rows).await?.unwrap_or_default(),
     };
     let has_choices = match &list {
-        ArticleList::All => false,
-        ArticleList::Topics(topics) => topics.single().is_some(),
+        ArticleList::Of(topics) => topics.as_ref().is_some_and(|topics| topics.single().is_some()),
         ArticleList::Followed => true,
     };
     let reader = if has_choices { visit.reader().await? } else { None };
@@ -293,7 +284,7 @@ mod tests {
 
     fn all_by_score(page: &ArticlePage) -> ArticlesPage<'_> {
         let (order, number) = (ArticleOrder::Score, PageNumber::FIRST);
-        ArticlesPage { list: ArticleList::All, order, number, page, reader: None, just_hidden: None }
+        ArticlesPage { list: ArticleList::Of(None), order, number, page, reader: None, just_hidden: None }
     }
 
     #[test]
@@ -335,7 +326,7 @@ mod tests {
     #[test]
     fn administrators_see_the_forms_of_a_topic() {
         let page = page(1);
-        let list = ArticleList::Topics("rust".parse().unwrap());
+        let list = ArticleList::Of(Some("rust".parse().unwrap()));
         let list = ArticlesPage { list, order: ArticleOrder::Time, ..all_by_score(&page) };
         for (flags, expected) in [("", false), ("a", true)] {
             let viewer = user("2", "bob", flags);

@@ -1,12 +1,11 @@
 //! Articles and topics: listing, following, muting, describing, renaming, merging.
 
-use crate::error::RequestError;
-use crate::markup::page::Page;
-use crate::request::answers::{Status, answer};
+use crate::error::{RequestError, Result};
+use crate::markup::Page;
 #[cfg(test)]
 use crate::request::description::values;
 use crate::request::form::parse;
-use crate::request::path::PathOf;
+use crate::request::{PathOf, Status, answer};
 use axum::Json;
 use serde::Serializer;
 use tidings_domain::accounts::visit::Visit;
@@ -72,7 +71,7 @@ answer! {
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
     Page { mut visit, .. }: Page,
-) -> Result<Json<ArticlesResponse>, RequestError> {
+) -> Result<Json<ArticlesResponse>> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     Ok(Json(lists::all(&mut visit, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
@@ -81,7 +80,7 @@ pub async fn all(
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
     Page { mut visit, .. }: Page,
-) -> Result<Json<ArticlesResponse>, RequestError> {
+) -> Result<Json<ArticlesResponse>> {
     let topics: TopicChoice = parse(
         &name,
         "name",
@@ -91,7 +90,7 @@ pub async fn of_topics(
     Ok(Json(lists::of_topics(&mut visit, &topics, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
 
-fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {
+fn order_of(text: &str) -> Result<ArticleOrder> {
     match text {
         "score" => Ok(ArticleOrder::Score),
         "time" => Ok(ArticleOrder::Time),
@@ -99,7 +98,7 @@ fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {
     }
 }
 
-fn page_of(text: &str) -> Result<PageNumber, RequestError> {
+fn page_of(text: &str) -> Result<PageNumber> {
     parse(text, "page", m!("it must be a whole number from 1 on"))
 }
 
@@ -113,7 +112,7 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
 }
 
 /// GET /api/topics.
-pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
+pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>> {
     let overview = topics::all(&mut visit).await?;
     let entries = overview.topics.iter().map(TopicEntry::from).collect();
     Ok(Json(TopicListResponse { status: Status::Ok, topics: entries }))

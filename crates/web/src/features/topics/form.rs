@@ -1,9 +1,10 @@
 //! Topics: following, muting, describing, renaming and merging.
 
-use crate::error::RequestError;
+use crate::error::Result;
+use crate::request::Fields;
 #[cfg(test)]
 use crate::request::description::values;
-use crate::request::form::{Fields, form, valid};
+use crate::request::form::{form, valid};
 use tidings_domain::Error;
 use tidings_domain::values::{Topic, TopicSentence};
 
@@ -15,9 +16,7 @@ form! {
         /// The new name.
         pub name: Topic = topic, values::TopicName;
     }
-}
 
-form! {
     /// A topic to merge into another.
     pub struct MergeForm {
         /// The topic to remove.
@@ -25,17 +24,13 @@ form! {
         /// The topic that receives its articles.
         pub into: Topic = topic, values::TopicName;
     }
-}
 
-form! {
     /// A topic.
     pub struct TopicForm {
         /// The topic.
         pub topic: Topic = topic, values::TopicName;
     }
-}
 
-form! {
     /// The description of a topic.
     pub struct DescribeForm {
         /// The sentence; empty to remove it.
@@ -45,6 +40,6 @@ form! {
     }
 }
 
-fn topic(fields: &Fields, name: &'static str) -> Result<Topic, RequestError> {
+fn topic(fields: &Fields, name: &'static str) -> Result<Topic> {
     Ok(Topic::parse(name, fields.required(name)?).map_err(Error::from)?)
 }

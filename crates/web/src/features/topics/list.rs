@@ -3,15 +3,12 @@
 use super::calls::TopicMovedResponse;
 use super::form::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::Result;
 use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
-use crate::markup::fields::Field;
-use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
-use crate::markup::page::Page;
 use crate::markup::parts::{empty_but, fitting, small_form};
+use crate::markup::{Field, Frame, Notice, Page};
 use crate::route::{LONG, LoginReason, SHORT};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -29,7 +26,6 @@ use tidings_language::{Phrase, m, n, p, t};
 /// The page of all topics.
 fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
     let content = html! {
-        h1 { (t!("Topics")) }
         p.hint {
             (t!(
                 "Open a topic to follow, mute or combine it. Or see the {best} stories of all topics, {past} stories, or a {random}.",
@@ -63,7 +59,7 @@ fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
             }
         }
     };
-    frame.page(t!("Topics"), &content)
+    frame.headed(t!("Topics"), &content)
 }
 
 /// Moves that are not finished, for administrators.
@@ -263,7 +259,7 @@ fn move_form(frame: &Frame<'_>, topic: &Topic, kind: Move) -> Markup {
 }
 
 /// GET /topics.
-pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(topics_page(&frame, &overview))
@@ -271,27 +267,23 @@ pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup, R
 
 /// The actions on topics.
 pub fn actions() -> Vec<ActionEntry> {
+    let choose = |path, summary, stance| {
+        Action::setting(path, summary, move |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::choose(&app.site, app.moment(), by, stance, &form.topic))
+        })
+    };
+    let leave = |path, summary, stance| {
+        Action::setting(path, summary, move |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, stance, &form.topic))
+        })
+    };
+    let follow = SHORT.asking(LoginReason::Follow);
+    let mute = m!("Mute a topic: its stories leave the caller's lists.");
     vec![
-        Action::setting("/followtopic", m!("Follow a topic."), |app, by, form: &TopicForm| {
-            Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
-        })
-        .back(SHORT.asking(LoginReason::Follow)),
-        Action::setting("/unfollowtopic", m!("Stop following a topic."), |app, by, form: &TopicForm| {
-            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
-        })
-        .back(SHORT.asking(LoginReason::Follow)),
-        Action::setting(
-            "/mutetopic",
-            m!("Mute a topic: its stories leave the caller's lists."),
-            |app, by, form: &TopicForm| {
-                Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Muted, &form.topic))
-            },
-        )
-        .back(SHORT),
-        Action::setting("/unmutetopic", m!("Stop muting a topic."), |app, by, form: &TopicForm| {
-            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
-        })
-        .back(SHORT),
+        choose("/followtopic", m!("Follow a topic."), Stance::Followed).back(follow),
+        leave("/unfollowtopic", m!("Stop following a topic."), Stance::Followed).back(follow),
+        choose("/mutetopic", mute, Stance::Muted).back(SHORT),
+        leave("/unmutetopic", m!("Stop muting a topic."), Stance::Muted).back(SHORT),
         Action::setting(
             "/describetopic",
             m!("Describe a topic in a sentence (administrators only)."),
@@ -337,7 +329,7 @@ pub(crate) async fn move_topic(
     user: &User,
     kind: Move,
     (from, to): (&Topic, &Topic),
-) -> Result<Option<u64>, RequestError> {
+) -> Result<Option<u64>> {
     let (site, now, user, from, to) = (app.site.clone(), app.now(), user.clone(), from.clone(), to.clone());
     begin_long(async move {
         let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;

@@ -37,7 +37,7 @@ use crate::features::search::calls::SearchResponse;
 use crate::features::search::page::SearchQuery;
 use crate::features::sessions::login::SecretsResponse;
 use crate::features::sessions::open_sessions::SessionsResponse;
-use crate::features::sessions::two_factor::{
+use crate::features::sessions::second_factors::{
     ConfirmedTotpForm, EndedTotpForm, NewTotpForm, NewTotpResponse, RecoveryCodesResponse,
 };
 use crate::features::sites::calls::{

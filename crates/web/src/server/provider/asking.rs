@@ -91,7 +91,5 @@ async fn endpoints(app: &App, settings: &OidcSettings, url: &Url) -> Result<Vec<
     if url.host() != settings.issuer.host() {
         return app.settings.titles.network.look_up(url, Ports::Any, ()).await;
     }
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let found = tokio::net::lookup_host((host, url.port_or_known_default().unwrap_or_default()));
-    Ok(found.await.map_err(|_| OutgoingError::Unreachable)?.collect())
+    outgoing::look_up_unchecked(url).await
 }

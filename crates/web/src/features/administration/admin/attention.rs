@@ -14,6 +14,7 @@ use tidings_language::spans::wait;
 use tidings_language::{Phrase, n, t};
 
 /// The facts behind the notices.
+#[derive(Default)]
 pub struct Facts {
     /// Whether the viewer has an e-mail address.
     pub has_email: bool,
@@ -180,17 +181,7 @@ mod tests {
     use tidings_keyspace::StoreHealth;
 
     fn shown(change: impl FnOnce(&mut Facts)) -> String {
-        let mut facts = Facts {
-            has_email: true,
-            waiting: Backlog::default(),
-            queues: Queues::default(),
-            conditions: Vec::new(),
-            errors: 0,
-            panics: 0,
-            sends_mail: true,
-            vote_rings: 0,
-            makes_backups: true,
-        };
+        let mut facts = Facts { has_email: true, sends_mail: true, makes_backups: true, ..Facts::default() };
         change(&mut facts);
         attention(&facts).into_string()
     }

@@ -209,6 +209,7 @@ fn round_up(most: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::test_support::assert_has;
     use tidings_domain::activity::Answered;
 
     fn figures(requests: u64, slow: u64) -> Figures {
@@ -226,22 +227,23 @@ mod tests {
         let rows: Vec<Row<'_>> =
             all.iter().zip(times).map(|(figures, time)| Row { time: time.to_owned(), figures }).collect();
         let html = charts(&rows, Unit::Hour).into_string();
-        for part in [
-            r#"aria-label="Requests by the hour: requests at most 1,000, at 10:00""#,
-            r#"<rect class="one" x="21" y="0.00" width="8" height="100.00">"#,
-            r#"<rect class="one" x="1" y="99.00" width="8" height="1.00">"#,
-            "<title>08:00: 1 errors (5xx), 3 refused (429)</title>",
-            "<td class=\"number\">1,000</td>",
-            // 11 of 1,000 took long: more than one in a hundred.
-            "<td class=\"number\">33 ms</td>",
-            "<td class=\"number\">1.0 ms</td>",
-            "<p class=\"empty\">None.</p>",
-            "<th scope=\"row\">09:00</th>",
-            // Errors below, refusals above them.
-            r#"<rect class="one" x="1" y="80.00" width="8" height="20.00"></rect><rect class="two" x="1" y="20.00" width="8" height="60.00">"#,
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
+        assert_has(
+            &html,
+            &[
+                r#"aria-label="Requests by the hour: requests at most 1,000, at 10:00""#,
+                r#"<rect class="one" x="21" y="0.00" width="8" height="100.00">"#,
+                r#"<rect class="one" x="1" y="99.00" width="8" height="1.00">"#,
+                "<title>08:00: 1 errors (5xx), 3 refused (429)</title>",
+                "<td class=\"number\">1,000</td>",
+                // 11 of 1,000 took long: more than one in a hundred.
+                "<td class=\"number\">33 ms</td>",
+                "<td class=\"number\">1.0 ms</td>",
+                "<p class=\"empty\">None.</p>",
+                "<th scope=\"row\">09:00</th>",
+                // Errors below, refusals above them.
+                r#"<rect class="one" x="1" y="80.00" width="8" height="20.00"></rect><rect class="two" x="1" y="20.00" width="8" height="60.00">"#,
+            ],
+        );
         assert!(!html.contains(" style="), "{html}");
         // Nothing is drawn for the hour in which nothing happened.
         assert!(!html.contains(r#"x="11""#), "{html}");

@@ -8,7 +8,7 @@ use crate::features::stories::calls::NewsEntry;
 use crate::markup::addresses::{address_of_thing, comment_address, news_address, profile_address};
 use crate::markup::head::{excerpt, shortened};
 use crate::markup::parts::DELETED_USER;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
 use tidings_domain::found::{self, Finding};
@@ -46,14 +46,15 @@ pub(super) async fn body(
     let body = match format {
         HookFormat::Chat => json!({ "text": format!("{} {page}", harmless(&words)) }),
         HookFormat::Full => {
-            let mut body = Map::new();
-            body.insert("id".to_owned(), message.to_string().into());
-            body.insert("kind".to_owned(), message.event.name().into());
-            body.insert("time".to_owned(), message.since.0.into());
-            body.insert("site".to_owned(), brand.site.name.clone().into());
-            body.insert("link".to_owned(), page.into());
-            body.extend(members.into_iter().map(|(name, value)| (name.to_owned(), value)));
-            Value::Object(body)
+            let of_all: [(&str, Value); 5] = [
+                ("id", message.to_string().into()),
+                ("kind", message.event.name().into()),
+                ("time", message.since.0.into()),
+                ("site", brand.site.name.clone().into()),
+                ("link", page.into()),
+            ];
+            let members = of_all.into_iter().chain(members);
+            Value::Object(members.map(|(name, value)| (name.to_owned(), value)).collect())
         }
     };
     Ok(Some(body.to_string().into_bytes()))
@@ -63,40 +64,45 @@ pub(super) async fn body(
 async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
     let site = &app.site;
     let mut visit = Visit::new(site.clone(), app.now(), None);
-    Ok(match event {
-        Event::Story(id) => match find(&mut visit, Findable::Story(*id)).await? {
-            Some(Finding::Story(line)) => {
-                let author = line.username.as_deref().unwrap_or(DELETED_USER);
-                let title = shortened(&line.news.title);
-                let words = t!("New story by {author}: {title}", author, title).to_string();
-                let members = vec![("story", object(NewsEntry::from((&*line, false))))];
-                Some(Told { members, words, page: news_address(*id) })
-            }
-            _ => None,
-        },
-        Event::Comment(address) => match find(&mut visit, Findable::Comment(*address)).await? {
-            Some(Finding::Comment(found)) => {
-                let line = found.line();
-                let author = line.username.unwrap_or(DELETED_USER);
-                let title = shortened(&found.news.title);
-                let text = excerpt(line.body());
-                let words = t!("{author} on “{title}”: {text}", author, title, text).to_string();
-                let members = vec![("comment", object(FoundComment::from(&*found)))];
-                Some(Told { members, words, page: comment_address(*address) })
-            }
-            _ => None,
-        },
-        Event::Signup(id) => match find(&mut visit, Findable::Person(*id)).await? {
-            Some(Finding::Person(user)) => Some(Told {
+    Ok(Some(match event {
+        Event::Story(id) => {
+            let Some(Finding::Story(line)) = find(&mut visit, Findable::Story(*id)).await? else {
+                return Ok(None);
+            };
+            let author = line.username.as_deref().unwrap_or(DELETED_USER);
+            let title = shortened(&line.news.title);
+            let words = t!("New story by {author}: {title}", author, title).to_string();
+            let members = vec![("story", object(NewsEntry::from((&*line, false))))];
+            Told { members, words, page: news_address(*id) }
+        }
+        Event::Comment(address) => {
+            let Some(Finding::Comment(found)) = find(&mut visit, Findable::Comment(*address)).await? else {
+                return Ok(None);
+            };
+            let line = found.line();
+            let author = line.username.unwrap_or(DELETED_USER);
+            let title = shortened(&found.news.title);
+            let text = excerpt(line.body());
+            let words = t!("{author} on “{title}”: {text}", author, title, text).to_string();
+            let members = vec![("comment", object(FoundComment::from(&*found)))];
+            Told { members, words, page: comment_address(*address) }
+        }
+        Event::Signup(id) => {
+            let Some(Finding::Person(user)) = find(&mut visit, Findable::Person(*id)).await? else {
+                return Ok(None);
+            };
+            Told {
                 words: t!("{name} has signed up", name = &user.username).to_string(),
                 page: profile_address(&user.username, ""),
                 members: vec![("user", json!({ "username": user.username, "ctime": user.ctime.0 }))],
-            }),
-            _ => None,
-        },
+            }
+        }
         Event::Flag(thing) => {
             let reasons = flags::waiting(site, thing).await?;
             let flags = reasons.iter().map(|(_, count)| count).sum::<u64>();
+            if flags == 0 {
+                return Ok(None);
+            }
             let names: Vec<&str> = reasons.iter().map(|(reason, _)| reason.name()).collect();
             let mut members = of_thing(thing);
             members.extend([("flags", json!(flags)), ("reasons", json!(names))]);
@@ -107,12 +113,14 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
                 thing = called(thing),
                 reasons = names.join(", ")
             );
-            (flags > 0).then(|| Told { members, words: words.to_string(), page: QUEUE.to_owned() })
+            Told { members, words: words.to_string(), page: QUEUE.to_owned() }
         }
         Event::Queue(thing) => {
+            if !hooks::is_queued(site, thing).await? {
+                return Ok(None);
+            }
             let words = t!("{thing} waits for a moderator", thing = called(thing)).to_string();
-            let is_queued = hooks::is_queued(site, thing).await?;
-            is_queued.then(|| Told { members: of_thing(thing), words, page: QUEUE.to_owned() })
+            Told { members: of_thing(thing), words, page: QUEUE.to_owned() }
         }
         Event::Decision(id) => {
             let entry = match log::entry(&mut visit, *id).await {
@@ -123,14 +131,14 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
             let reason = if entry.reason.is_empty() { String::new() } else { format!(": {}", entry.reason) };
             let words = shortened(&format!("{}{reason}", summary(&entry)));
             let page = address_of_thing(&Thing::Appeal(*id));
-            Some(Told { members: vec![("decision", object(LogLine::from(entry)))], words, page })
+            Told { members: vec![("decision", object(LogLine::from(entry)))], words, page }
         }
-        Event::Test => Some(Told {
+        Event::Test => Told {
             members: Vec::new(),
             words: t!("This webhook works").to_owned(),
             page: super::ADDRESS.to_owned(),
-        }),
-    })
+        },
+    }))
 }
 
 /// A thing, as a visitor may find it.
