@@ -59,6 +59,7 @@ pub struct Migration {
 macro_rules! migrations {
     ($($to:literal: $run:path, $changes_with:expr, $what:literal;)+) => {
         /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
+        #[allow(clippy::cast_possible_truncation)]
         pub static MIGRATIONS: [Migration; LAYOUT_VERSION as usize] = [$(
             Migration {
                 to: $to,
@@ -385,9 +386,7 @@ const INCOMPLETE: &str = "incomplete";
 
 /// Notes that the store lacks what Lamer News and the first versions did not write. The checks make it.
 async fn note_incomplete(store: &Store) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.set_field(keys::SITE, INCOMPLETE, "1");
-    apply(store, batch).await.map(drop)
+    apply(store, Batch::of(|batch| batch.set_field(keys::SITE, INCOMPLETE, "1"))).await.map(drop)
 }
 
 /// Whether the store lacks lists and articles that Lamer News did not write. Rounds: 1.
@@ -397,9 +396,7 @@ pub async fn is_incomplete(store: &Store) -> Result<bool> {
 
 /// Notes that nothing is missing any more. Rounds: 1.
 pub async fn note_complete(store: &Store) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.delete_field(keys::SITE, INCOMPLETE);
-    apply(store, batch).await.map(drop)
+    apply(store, Batch::of(|batch| batch.delete_field(keys::SITE, INCOMPLETE))).await.map(drop)
 }
 
 /// Gives an empty store the version of this program before a command writes to it, so that the server

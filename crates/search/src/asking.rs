@@ -81,10 +81,11 @@ pub struct Question<'a> {
 impl<'a> Question<'a> {
     /// That of a visitor who names nobody and no URL: for the first results of all kinds, the most relevant first.
     pub fn of(search: &'a Search, now: i64, until: Instant) -> Self {
-        static NOBODY: LazyLock<(HashMap<String, u64>, HashMap<String, String>, Asker)> =
-            LazyLock::new(Default::default);
-        let (authors, urls, asker) = &*NOBODY;
-        Self { search, kind: None, sort: Sort::Relevance, page: (0, 30), now, until, authors, urls, asker }
+        static NOBODY: LazyLock<Asker> = LazyLock::new(Asker::default);
+        static AUTHORS: LazyLock<HashMap<String, u64>> = LazyLock::new(HashMap::new);
+        static URLS: LazyLock<HashMap<String, String>> = LazyLock::new(HashMap::new);
+        let (kind, sort, page) = (None, Sort::Relevance, (0, 30));
+        Self { search, kind, sort, page, now, until, authors: &AUTHORS, urls: &URLS, asker: &NOBODY }
     }
 }
 
