@@ -61,7 +61,7 @@ pub async fn deactivate(
             roles::demand_another_administrator(site, now.timestamp(), &mut batch, user.id).await?;
         }
         // Fails if the password has changed meanwhile: the user has typed the old one.
-        batch.field_equals(&key, "password", &stored.hash);
+        batch.field_equals(&key, "password", &stored);
         sessions.end(&mut batch, None);
         single_sign_on::forget(&mut batch, user);
         batch.delete(keys::user_networks(user.id));

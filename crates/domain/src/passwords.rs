@@ -65,11 +65,6 @@ pub struct StoredPassword {
 }
 
 impl StoredPassword {
-    /// That of an account without a password, which nobody can type.
-    pub const fn none() -> Self {
-        Self { hash: String::new(), salt: None, trimmed: false }
-    }
-
     /// The part of a typed password that counts: for an account that Lamer News made, all but
     /// the blanks around it, as there.
     pub fn counting<'a>(&self, typed: &'a str) -> &'a str {

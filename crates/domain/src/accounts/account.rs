@@ -189,9 +189,8 @@ pub(crate) async fn confirm_current_password(
         return Err(Refusal::CurrentPasswordNeeded.into());
     }
     match sessions::confirm_password((site, now), owner, typed.unwrap_or_default()).await {
-        Ok(stored) => Ok(stored.hash),
         Err(Error::Refused(Refusal::WrongCredentials)) => Err(Refusal::CurrentPasswordWrong.into()),
-        Err(error) => Err(error),
+        confirmed => confirmed,
     }
 }
 

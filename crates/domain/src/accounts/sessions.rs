@@ -13,7 +13,7 @@ use crate::accounts::session_store::{
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User, id_of};
 use crate::accounts::{applications, origins};
-use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
+use crate::passwords::{lacks_salt, salt_beside};
 use crate::values::secrets::random_token;
 use crate::values::{Timestamp, UserId};
 use crate::{Applied, Decision, Refusal, Result, Site, keys};
@@ -38,7 +38,7 @@ pub async fn log_in(
 }
 
 /// Asks a user who is logged in for the password again. A wrong one counts as a failed login. An account without a password
-/// has confirmed it in this session, with a login through the provider.
+/// has confirmed it in this session, with a login through the provider. Returns the stored hash; empty without a password.
 ///
 /// # Errors
 /// As [`log_in`], and [`Refusal::ConfirmationNeeded`].
@@ -46,18 +46,14 @@ pub(crate) async fn confirm_password(
     (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &str,
-) -> Result<StoredPassword> {
+) -> Result<String> {
     if !owner.user.has_password {
         let is_confirmed = owner.session.is_confirmed(now);
-        return if is_confirmed {
-            Ok(StoredPassword::none())
-        } else {
-            Err(Refusal::ConfirmationNeeded.into())
-        };
+        return if is_confirmed { Ok(String::new()) } else { Err(Refusal::ConfirmationNeeded.into()) };
     }
     let (username, address) = (&*owner.user.username, owner.device.address);
     let attempt = Attempt { username, password, address, now: None };
-    Ok(login::verify(site, &attempt).await?.stored)
+    Ok(login::verify(site, &attempt).await?.stored.hash)
 }
 
 /// The secret that the forms of a user carry now. Rounds: 1.

@@ -1,7 +1,7 @@
 //! Messages about the site to its moderators and administrators.
 
 use crate::accounts::inbox::send_message;
-use crate::accounts::users::{DEACTIVATED, Role, User, account_chunks};
+use crate::accounts::users::{DEACTIVATED, Flags, Role, User, account_chunks};
 use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
 use crate::{Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Fetch, read};
@@ -27,7 +27,7 @@ pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Ve
 
 /// Those who have a role or a higher one; the first hundred.
 async fn staff(site: &Site, role: Role) -> Result<Vec<User>> {
-    let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
+    let has_role = |flags: &str| Flags::parse(flags).given_role >= role;
     let mut ids = Vec::new();
     for chunk in account_chunks(site, STAFF_CHUNK).await? {
         let chunk = chunk.map(UserId);

@@ -215,7 +215,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
                     @if done.undoes.is_some() {
                         (t!("Undone: {thing} is as it was before. See {entry}.", thing = target(done), entry))
                     } @else {
-                        (t!("Done: {deed}. See {entry}.", deed = done.action.sentence(None::<&str>, &target(done)), entry))
+                        (t!("Done: {deed}. See {entry}.", deed = done.action.sentence(None::<&str>, target(done)), entry))
                     }
                     @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
                         @let step = html! {

@@ -162,7 +162,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             p.entry-age { (age(frame, entry.time)) }
             p {
                 span.log-number { (entry.id) } " "
-                (entry.action.sentence(Some(&moderator), &target(entry)))
+                (entry.action.sentence(Some(&moderator), target(entry)))
                 @if let Some(parts) = entry.parts {
                     " (" a href={ "/moderations?part_of=" (entry.id) } { (n!(parts, "{count} entry", "{count} entries")) } ")"
                 } @else if let Some(count) = entry.count {

@@ -118,7 +118,7 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
 fn decision(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
     html! {
         p {
-            (entry.action.sentence(Some(&html! { (moderator_name(&entry.moderator)) }), &target(entry)))
+            (entry.action.sentence(Some(&html! { (moderator_name(&entry.moderator)) }), target(entry)))
             " ("
             @if entry.undone_by.is_some() { (t!("{entry}, undone", entry = decision_link(entry.id))) }
             @else { (decision_link(entry.id)) }
