@@ -27,6 +27,7 @@ pub fn sections(results: &Results) -> Vec<Section> {
 fn figures(engine: &str, results: &Results) -> String {
     let mut text = String::new();
     add_pages(&mut text, engine, results);
+    add_times(&mut text, engine, results);
     add_judged(&mut text, engine, &results.others());
     text
 }
@@ -63,6 +64,20 @@ fn add_pages(text: &mut String, engine: &str, results: &Results) {
             page.rounds.to_string(),
         ];
         line(text, &cells);
+    }
+}
+
+/// Adds the table of processor times.
+fn add_times(text: &mut String, engine: &str, results: &Results) {
+    let Some(figures) = results.figures.as_ref().filter(|figures| !figures.pages.is_empty()) else {
+        return;
+    };
+    let title = format!("{engine}, processor time of a page");
+    table(text, &[&title, "bytes, mean", "the program", "bare", "times", "required"]);
+    for page in &figures.pages {
+        let judged = Judged::times(results.engine, page);
+        let [site, bare] = [page.site_time, page.bare_time].map(|time| format!("{time:.1} us"));
+        line(text, &[page.name, &page.bytes.to_string(), &site, &bare, &judged.shown, &judged.verdict()]);
     }
 }
 

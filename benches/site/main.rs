@@ -38,12 +38,15 @@ async fn main() {
     }
     let heading = figures::heading();
     println!("{heading}");
-    if options.rates {
-        cost::measure(&options, &cost::RATES).await;
-        return;
+    let costs = [
+        (options.rates, &cost::RATES),
+        (options.metrics, &cost::METRICS),
+        (options.language, &cost::LANGUAGE),
+    ];
+    for (_, compared) in costs.iter().filter(|(is_wanted, _)| *is_wanted) {
+        cost::measure(&options, compared).await;
     }
-    if options.metrics {
-        cost::measure(&options, &cost::METRICS).await;
+    if costs.iter().any(|(is_wanted, _)| *is_wanted) {
         return;
     }
     if options.backups {

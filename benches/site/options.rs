@@ -36,6 +36,9 @@ pub struct Options {
     /// Measure what metrics cost, and nothing else.
     #[arg(long)]
     pub metrics: bool,
+    /// Measure what another language costs, and nothing else.
+    #[arg(long)]
+    pub language: bool,
     /// Write the figures into docs/benchmarks.md.
     #[arg(long)]
     pub write: bool,

@@ -75,6 +75,19 @@ impl Judged {
         }
     }
 
+    /// The processor time of a page as a multiple of the bare route's. Only the embedded store has a requirement.
+    pub fn times(engine: Engine, page: &PageFigures) -> Self {
+        let times = page.site_time / page.bare_time;
+        let shown = format!("{times:.1}");
+        match page.most.filter(|_| engine == Engine::Redb) {
+            Some(most) => {
+                let required = format!("at most {most:.1}");
+                Self { name: page.name.to_owned(), value: times, shown, required, is_kept: times <= most }
+            }
+            None => Self::free(page.name, times, shown),
+        }
+    }
+
     /// A page with more data. It may be slower if it is larger.
     pub fn growth(page: &GrownPage) -> Self {
         let factor = page.factor();

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 use tidings_testing::load::fetch;
+use tidings_testing::program::processor_time;
 use tidings_testing::wrk::{self, Load, Measured, median, medians};
 
 /// Starts of a server, to measure the time of a start.
@@ -62,6 +63,35 @@ pub struct PageFigures {
     pub ratios: Vec<f64>,
     pub rounds: u64,
     pub required: Option<f64>,
+    /// The mean size of the responses.
+    pub bytes: usize,
+    /// The processor time of the program for one response, in microseconds: the median of the runs.
+    pub site_time: f64,
+    /// The same of the bare route.
+    pub bare_time: f64,
+    /// The most of the former, as a multiple of the latter.
+    pub most: Option<f64>,
+}
+
+/// A run, and the processor time of the server for one response, in microseconds.
+pub struct Timed {
+    measured: Measured,
+    pub time: f64,
+}
+
+impl Timed {
+    /// Loads the program.
+    pub async fn of(server: &Server, list: &Path, duration: Duration) -> Self {
+        Self::load(server.id(), server.address, list, 0, duration).await
+    }
+
+    /// Loads the server that a process is.
+    async fn load(process: u32, address: SocketAddr, list: &Path, first: u64, duration: Duration) -> Self {
+        let before = processor_time(process);
+        let measured = load(address, list, first, duration).await;
+        let took = processor_time(process).saturating_sub(before);
+        Self { measured, time: took.as_secs_f64() * 1e6 / measured.requests as f64 }
+    }
 }
 
 impl PageFigures {
@@ -114,10 +144,7 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
             memory.push(("after the pages", server.memory()));
         }
         eprintln!("{}: {}", engine.name(), row.name);
-        let (site, bare) = measure_row(&server, row, pace, filled).await;
-        let ratios = site.iter().zip(&bare).map(|(site, bare)| site.per_second / bare.per_second).collect();
-        let (site, bare) = (medians(&site), medians(&bare));
-        pages.push(PageFigures { name: row.name, site, bare, ratios, rounds, required: row.required });
+        pages.push(measure_row(&server, row, rounds, pace, filled).await);
     }
     memory.push(("after all rows", server.memory()));
     let votes = match with_votes {
@@ -131,16 +158,13 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
     Some(Figures { start: median(starts.into_iter()), pages, memory, votes, elsewhere })
 }
 
-/// Measures a page and the bare route alternately, and returns the runs of each.
-async fn measure_row(
-    server: &Server,
-    row: &Row,
-    pace: &Pace,
-    filled: &Filled,
-) -> (Vec<Measured>, Vec<Measured>) {
+/// Measures a page and the bare route alternately.
+async fn measure_row(server: &Server, row: &Row, rounds: u64, pace: &Pace, filled: &Filled) -> PageFigures {
     let list = filled.folder.join("requests.txt");
     write_list(&list, &row.requests);
-    let bare = Bare::serve(samples(server.address, row).await).await;
+    let samples = samples(server.address, row).await;
+    let bytes = samples.iter().map(|(_, sample)| sample.body.len()).sum::<usize>() / samples.len();
+    let bare = Bare::serve(samples).await;
     // The mix continues at its last position, so that no vote is repeated.
     let mut first = 0;
     let mut first_run = None;
@@ -154,16 +178,32 @@ async fn measure_row(
     let (mut site_runs, mut bare_runs) = (Vec::new(), Vec::new());
     for _ in 0..pace.runs {
         filled.read_through();
-        let run = load(server.address, &list, first, pace.run).await;
-        bare_runs.push(load(bare.address, &list, first, pace.run).await);
-        first += run.requests;
-        first_run.get_or_insert(run);
+        let run = Timed::load(server.id(), server.address, &list, first, pace.run).await;
+        // The load is made by another program.
+        bare_runs.push(Timed::load(std::process::id(), bare.address, &list, first, pace.run).await);
+        first += run.measured.requests;
+        first_run.get_or_insert(run.measured);
         site_runs.push(run);
     }
     if let Some(run) = first_run {
         check_votes(server.address, &row.requests, run.requests).await;
     }
-    (site_runs, bare_runs)
+    let measured = |runs: &[Timed]| medians(&runs.iter().map(|run| run.measured).collect::<Vec<_>>());
+    let time = |runs: &[Timed]| median(runs.iter().map(|run| run.time));
+    let per_second = |run: &Timed| run.measured.per_second;
+    let pairs = site_runs.iter().zip(&bare_runs);
+    PageFigures {
+        name: row.name,
+        site: measured(&site_runs),
+        bare: measured(&bare_runs),
+        ratios: pairs.map(|(site, bare)| per_second(site) / per_second(bare)).collect(),
+        rounds,
+        required: row.required,
+        bytes,
+        site_time: time(&site_runs),
+        bare_time: time(&bare_runs),
+        most: row.most,
+    }
 }
 
 /// Checks that the site has executed the requests of `wrk`, whose responses are not read:

@@ -106,6 +106,7 @@ impl Argument<'_> {
     fn render_to(&self, html: &mut String) {
         match self {
             Self::Text(value) => value.render_to(html),
+            Self::Number(value @ 0..1_000) => value.render_to(html),
             Self::Number(value) => html.push_str(&number(*value)),
             Self::Date(year, month, day) => date(*year, *month, *day).render_to(html),
             Self::Markup(markup) => html.push_str(markup),
@@ -131,7 +132,11 @@ impl Render for Phrase<'_> {
 }
 
 fn html_escaped(text: &str) -> Cow<'_, str> {
-    if text.contains(['&', '<', '>', '"']) { text.render().into_string().into() } else { text.into() }
+    if text.bytes().any(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"')) {
+        text.render().into_string().into()
+    } else {
+        text.into()
+    }
 }
 
 impl<'a> From<Phrase<'a>> for String {

@@ -3,12 +3,17 @@
 /// The most operators and brackets of an expression. Arabic, with six forms, needs 20.
 const MAX_STEPS: usize = 200;
 
+/// The numbers whose forms are known before they are asked for.
+const SMALL: usize = 200;
+
 /// The forms of the plural in a language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluralForms {
     /// How many there are.
     pub count: usize,
     form: Expression,
+    /// The forms of small numbers.
+    small: Box<[usize]>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,19 +38,27 @@ impl PluralForms {
         let count = part("nplurals")?.trim().parse().ok().filter(|count| (1..=8).contains(count))?;
         let mut reader = Reader { rest: part("plural")?, steps: 0 };
         let form = reader.whole()?;
-        reader.rest.trim().is_empty().then_some(Self { count, form })
+        reader.rest.trim().is_empty().then(|| Self::new(count, form))
+    }
+
+    fn new(count: usize, form: Expression) -> Self {
+        let unread = Self { count, form, small: Box::default() };
+        let small = (0..SMALL).map(|number| unread.of(number as u64)).collect();
+        Self { small, ..unread }
     }
 
     /// One form for one thing, and one for all other numbers of them.
     pub fn english() -> Self {
         let operands = (Expression::N.into(), Expression::Number(1).into());
-        Self { count: 2, form: Expression::Binary("!=", operands.0, operands.1) }
+        Self::new(2, Expression::Binary("!=", operands.0, operands.1))
     }
 
     /// The form that a number takes, below [`PluralForms::count`].
     pub fn of(&self, number: u64) -> usize {
-        let form = self.form.value(number);
-        usize::try_from(form).unwrap_or(usize::MAX).min(self.count - 1)
+        let small = usize::try_from(number).ok().and_then(|number| self.small.get(number));
+        small.copied().unwrap_or_else(|| {
+            usize::try_from(self.form.value(number)).unwrap_or(usize::MAX).min(self.count - 1)
+        })
     }
 }
 

@@ -115,10 +115,25 @@ impl Program {
         Memory { resident: mebibytes("VmRSS"), peak: mebibytes("VmHWM") }
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Whether the process has ended, which it never does by itself.
     pub fn has_ended(&mut self) -> bool {
         self.process.try_wait().is_ok_and(|status| status.is_some())
     }
+}
+
+/// The processor time that a process has taken, its own and the system's for it: a number of ticks, of which a second has
+/// a hundred on all machines (proc_pid_stat(5), times(2)).
+pub fn processor_time(process: u32) -> Duration {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // The name before may have blanks.
+    let (_, after_name) = status.rsplit_once(')').unwrap();
+    let ticks = after_name.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap());
+    Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
 impl Drop for Program {

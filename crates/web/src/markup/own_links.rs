@@ -23,7 +23,13 @@ pub fn without_own_links(page: String, here: &LocalPath) -> String {
     let href = format!(" href=\"{path}");
     let mut plain = String::new();
     let mut written = 0;
-    for at in memmem::find_iter(page.as_bytes(), &href) {
+    // Most links begin with the address of the front page.
+    let goes_on = ["\"".to_owned(), format!("{}\"", here.get(path.len()..).unwrap_or_default())];
+    let leads_here = |at: &usize| {
+        page.get(at + href.len()..)
+            .is_some_and(|rest| goes_on.iter().any(|end| rest.starts_with(end.as_str())))
+    };
+    for at in memmem::find_iter(page.as_bytes(), &href).filter(leads_here) {
         let Some((start, end)) = tag_around(&page, at).filter(|(start, _)| *start >= written) else {
             continue;
         };

@@ -141,9 +141,14 @@ pub static VOTE_COUNTS: PerLanguage<[String; 2]> =
 pub fn start_footer(page: &mut String, is_new_member: bool) {
     let mut needed = [false; 10];
     for at in memmem::find_iter(page.as_bytes(), MARK) {
-        let name = page.get(at + MARK.len()..).and_then(|rest| rest.split(['=', ' ', '>']).next());
+        let rest = page.get(at + MARK.len()..).unwrap_or_default();
+        // Rows of lists have many attributes, and none that needs words.
+        if !rest.starts_with(INITIALS) {
+            continue;
+        }
+        let name = rest.split(['=', ' ', '>']).next().unwrap_or_default();
         for (needed, words) in needed.iter_mut().zip(&*WORDS) {
-            *needed |= name.is_some_and(|name| words.markers.contains(&name));
+            *needed |= words.markers.contains(&name);
         }
     }
     page.push_str(r#"<footer class="site-footer""#);
@@ -158,6 +163,9 @@ pub fn start_footer(page: &mut String, is_new_member: bool) {
 
 /// The beginning of the names of the attributes.
 const MARK: &str = " data-";
+
+/// The first letters of those that need words.
+const INITIALS: [char; 8] = ['c', 'd', 'f', 'l', 'p', 'q', 's', 't'];
 
 /// The button that opens the help about shortcuts. `shortcuts` is what a member has chosen. They choose it on the page of their
 /// settings, from which the script takes the words for a member with shortcuts when it needs them.
@@ -206,6 +214,13 @@ mod tests {
 
     #[test]
     fn the_footer_has_the_words_for_the_elements_of_its_page() {
+        for marker in WORDS.iter().flat_map(|words| words.markers) {
+            let html = &mut format!("<p data-{marker}>");
+            start_footer(html, false);
+            assert!(
+                html.contains(&WORDS.iter().find(|words| words.markers.contains(marker)).unwrap().written)
+            );
+        }
         let footer = |page: &str| {
             let mut html = page.to_owned();
             start_footer(&mut html, false);

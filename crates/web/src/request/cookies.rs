@@ -58,9 +58,9 @@ pub fn has_session_cookie(headers: &HeaderMap) -> bool {
     cookies(headers).any(|cookie| [PLAIN_COOKIE, HOST_COOKIE].contains(&cookie.name()))
 }
 
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = Cookie<'static>> {
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = Cookie<'_>> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| Cookie::split_parse(value.to_owned()).filter_map(Result::ok))
+    values.flat_map(|value| Cookie::split_parse(value).filter_map(Result::ok))
 }
 
 /// Two cookies of one name: nobody can tell which of them is ours.
