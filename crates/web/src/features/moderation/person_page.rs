@@ -19,6 +19,7 @@ use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::moderation::messages::reading;
 use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost};
 use tidings_domain::values::LOG_LINES_SCANNED;
+use tidings_language::lists::enumerated;
 use tidings_language::{n, t};
 use url::form_urlencoded::Serializer;
 
@@ -98,7 +99,7 @@ pub async fn page(
 
 /// The person's inviter, and the people that the person invited.
 fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
-    let named = |name: &str| html! { a.author href=(profile_address(name, "")) { (name) } };
+    let named = |name: &String| html! { a.author href=(profile_address(name, "")) { (name) } };
     html! {
         p {
             @match &person.inviter {
@@ -107,15 +108,15 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
             }
             " "
             @if person.invited > 0 {
-                (n!(person.invited, "Invited {count} person: {people}.", "Invited {count} people: {people}.", people = html! {
-                    @for (index, name) in invited.iter().enumerate() {
-                        @if index > 0 { ", " }
-                        (named(name))
-                    }
-                    @if person.invited > invited.len() as u64 {
-                        ", " a href=(profile_address(&person.user.username, "/invited")) { (t!("people" => "all")) }
-                    }
-                }))
+                @let all = profile_address(&person.user.username, "/invited");
+                @let all = html! { a href=(all) { (t!("people" => "all")) } };
+                @let people = invited.iter().map(named).chain((person.invited > invited.len() as u64).then_some(all));
+                (n!(
+                    person.invited,
+                    "Invited {count} person: {people}.",
+                    "Invited {count} people: {people}.",
+                    people = enumerated(people)
+                ))
             }
         }
     }
@@ -153,15 +154,11 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
 /// How many flags there are, and the reasons of those that wait.
 fn flags(counts: &FlagCounts) -> Markup {
     let all = n!(counts.all, "{count} flag", "{count} flags");
-    let reasons = html! {
-        @for (index, (reason, count)) in counts.waiting.iter().enumerate() {
-            @if index > 0 { ", " }
-            (reason_name(*reason)) " × " (number(*count))
-        }
-    };
+    let reasons = counts.waiting.iter();
+    let reasons = reasons.map(|(reason, count)| html! { (reason_name(*reason)) " × " (number(*count)) });
     if counts.waiting.is_empty() {
         all.render()
     } else {
-        t!("{flags}, waiting: {reasons}", flags = all, reasons).render()
+        t!("{flags}, waiting: {reasons}", flags = all, reasons = enumerated(reasons)).render()
     }
 }

@@ -21,6 +21,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp};
+use tidings_language::lists::enumerated;
 use tidings_language::{Message, Phrase, m, n, p, t};
 
 /// How long a restriction can last: hours and words.
@@ -146,14 +147,10 @@ impl PersonFile {
 
 /// The first of those who have posted from the same networks, and how many more there are.
 fn neighbours(others: &[String]) -> Markup {
-    let people = html! {
-        @for (index, name) in others.iter().take(NEIGHBOURS).enumerate() {
-            @if index > 0 { ", " }
-            a.author href=(profile_address(name, "")) { (name) }
-        }
-    };
+    let named = others.iter().take(NEIGHBOURS);
+    let people = enumerated(named.map(|name| html! { a.author href=(profile_address(name, "")) { (name) } }));
     match others.len().saturating_sub(NEIGHBOURS) {
-        0 => people,
+        0 => people.render(),
         more => n!(more, "{people} and {count} other", "{people} and {count} others", people).render(),
     }
 }
