@@ -339,13 +339,14 @@ impl Config {
     }
 
     /// The names of the settings whose values differ from those before, secrets too, in the
-    /// order of their names.
+    /// order of their names. The translations of the operator are a value.
     pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
+        let is_translated = self.languages != before.languages;
+        let has_changed = |name: &str, text: &str| {
+            before.layers.value(name).0 != text || is_translated && name == "site.translations"
+        };
         let settings = self.layers.values.iter();
-        settings
-            .filter(|(name, (text, _))| before.layers.value(name).0 != text)
-            .map(|(name, _)| *name)
-            .collect()
+        settings.filter(|(name, (text, _))| has_changed(name, text)).map(|(name, _)| *name).collect()
     }
 
     /// Every effective setting, in the order of the table.

@@ -5,11 +5,10 @@ use serde_json::Value;
 use crate::browser::Browser;
 use crate::client::{Client, ok};
 use crate::layout_shifts::{MOST_SHIFT, shifts};
+use crate::looks::{faults, faults_of_header};
 use crate::server::{Engine, Server};
 use crate::showcase::{Showcase, Viewer};
 
-/// The minimum width and height of a button, in CSS pixels.
-const LEAST_TARGET: f64 = 24.0;
 /// The minimum contrast of text, from WCAG 2.2 AA.
 const LEAST_CONTRAST: f64 = 4.5;
 
@@ -40,19 +39,7 @@ const LINE_OF_LINKS: u64 = 44;
 
 async fn check_fit(browser: &Browser, page: &str) {
     browser.go(page).await;
-    let script =
-        "return [document.documentElement.scrollWidth, innerWidth, document.documentElement.clientWidth]";
-    let widths = browser.run(script).await;
-    assert_eq!(widths, serde_json::json!([390, 390, 390]), "{page}");
-    let script = "const shown = [...document.querySelectorAll('.vote button, .button')]
-            .filter((button) => button.checkVisibility());
-        return shown.map((button) => {
-        const { width, height } = button.getBoundingClientRect();
-        return Math.min(width, height);
-    })";
-    let sides = browser.run(script).await;
-    let narrowest = sides.as_array().unwrap().iter().filter_map(Value::as_f64).fold(f64::INFINITY, f64::min);
-    assert!(narrowest >= LEAST_TARGET, "{page}: {narrowest}");
+    assert_eq!(faults(browser).await, [""; 0], "{page}");
 }
 
 #[tokio::test]
@@ -192,20 +179,7 @@ async fn the_header_fits_at_320_pixels_and_with_text_twice_as_large() {
     browser.go("/").await;
     browser.wait_until_logged_in(&member.username).await;
     for size in ["100%", "200%"] {
-        let script = format!(
-            "document.documentElement.style.fontSize = '{size}';
-            const parts = [...document.querySelectorAll('.site-header :is(a, button, summary, .name, .karma)')]
-                .filter((part) => part.checkVisibility());
-            const boxes = parts.map((part) => [part, part.getBoundingClientRect()]);
-            const outside = boxes.filter(([part, box]) => box.left < 0 || box.right > 320
-                || (box.width < 24 && !part.matches('.karma')));
-            const overlapping = boxes.filter(([part, box]) => boxes.some(([other, there]) =>
-                part !== other && !part.contains(other) && !other.contains(part)
-                && box.left < there.right - 1 && there.left < box.right - 1
-                && box.top < there.bottom - 1 && there.top < box.bottom - 1));
-            return [...outside, ...overlapping].map(([part]) => part.textContent);"
-        );
-        assert_eq!(browser.run(&script).await, serde_json::json!([]), "{size}");
+        assert_eq!(faults_of_header(&browser, size).await, [""; 0], "{size}");
     }
 }
 

@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 // The harness, under the names that the files of this test know.
-use tidings_testing::{axe, browser, client, oidc_provider, page_server, routes, server};
+use tidings_testing::{axe, browser, client, looks, oidc_provider, page_server, routes, server};
 
 mod showcase;
 

@@ -18,6 +18,8 @@ pub enum Viewer {
     Anonymous,
     /// The author of some of the stories and comments.
     Member,
+    /// A moderator. The showcase has none.
+    Moderator,
     /// The owner of the site.
     Administrator,
 }
@@ -176,7 +178,7 @@ async fn moderate(administrator: &Client, member: &Client) {
 }
 
 /// The pages of each viewer. `THREAD`, `NEWEST` and `TWEET` are numbers, `TOKEN` is that of links.
-const PAGES: [(Viewer, &str); 3] = [
+const PAGES: [(Viewer, &str); 4] = [
     (
         Viewer::Anonymous,
         "/ /top/0 /top/day /top/week /top/month /top/year /top/all /top/all/0 /top/day/0 /top/week/0 /top/month/0 /top/year/0 /latest/0 /best /best/new /topic/programming /topic/books,maps/new /topics /past \
@@ -202,6 +204,11 @@ const PAGES: [(Viewer, &str); 3] = [
          /settings/two-factor /settings/two-factor/app /settings/two-factor/codes \
          /settings/two-factor/passkeys /site/lwn.net /site/boringtechnology.club /logout \
          /delnews/THREAD /admin",
+    ),
+    (
+        Viewer::Moderator,
+        "/ /topic/books /news/THREAD /moderate /messages /messages/1 /moderate/person/tomasz /moderate/menu/story/1 \
+         /moderate/rules /people /moderate/bans /moderate/reasons /moderate/figures /moderations /@tomasz /admin",
     ),
     (
         Viewer::Administrator,
@@ -269,7 +276,7 @@ impl Showcase {
         let old_news = format!("/delnews/{}", DISCUSSED + 1);
         // The token is of no mail.
         let is_unknown = page == "/nothing-here" || page.starts_with("/unsubscribe/");
-        is_unknown || viewer == Viewer::Member && (page == "/admin" || page == old_news)
+        is_unknown || viewer != Viewer::Administrator && (page == "/admin" || page == old_news)
     }
 
     /// The address of the thread with comments of several people.
@@ -296,7 +303,7 @@ impl Showcase {
 
     pub fn client(&self, viewer: Viewer) -> Client {
         match viewer {
-            Viewer::Anonymous => self.server.visitor(),
+            Viewer::Anonymous | Viewer::Moderator => self.server.visitor(),
             Viewer::Member => self.member.clone(),
             Viewer::Administrator => self.administrator.clone(),
         }

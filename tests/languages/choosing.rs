@@ -89,11 +89,15 @@ fn what_cannot_be_spoken_is_refused() {
     let broken = folder_with("it.po", "msgid \"Log in\"\nmsgstr \"{name}\"\n");
     let error = load("it", broken.path()).unwrap_err();
     assert!(error.contains("it.po, line 1: the English text has no {name}"), "{error}");
-    let unknown =
-        folder_with("it.po", "msgid \"Log inn\"\nmsgstr \"a\"\n\nmsgid \"{count} comment\"\nmsgstr \"a\"\n");
+    let without_effect = concat!(
+        "msgid \"Log inn\"\nmsgstr \"a\"\n\nmsgid \"{count} comment\"\nmsgstr \"a\"\n\n",
+        "msgid \"{karma} karma\"\nmsgstr \"karma\"\n"
+    );
+    let unknown = folder_with("it.po", without_effect);
     let warnings = load("it", unknown.path()).unwrap().warnings();
     assert!(warnings[0].contains("it.po, line 1: the program has no such text"), "{warnings:?}");
     assert!(warnings[1].contains("it.po, line 4: msgid_plural is missing"), "{warnings:?}");
+    assert!(warnings[2].contains("it.po, line 7: the translation lacks {karma}"), "{warnings:?}");
     let misnamed = folder_with("my texts.po", "");
     assert!(load("it", misnamed.path()).unwrap_err().contains("is not named after a language"));
     assert!(load("it", Path::new("/no/such/folder")).unwrap_err().contains("cannot read /no/such/folder"));

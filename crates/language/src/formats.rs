@@ -1,7 +1,7 @@
 //! Numbers, dates and lists, written as the language of the site does.
 
 use crate::catalogue::formats;
-use crate::{LANGUAGES, Tag};
+use crate::{Argument, LANGUAGES, Phrase, Tag, p};
 use icu_calendar::Gregorian;
 use icu_datetime::FixedCalendarDateTimeFormatter;
 use icu_datetime::fieldsets::{YM, YMD};
@@ -35,6 +35,7 @@ pub struct Formats {
     date: FixedCalendarDateTimeFormatter<Gregorian, YMD>,
     month: FixedCalendarDateTimeFormatter<Gregorian, YM>,
     list: ListFormatter,
+    choice: ListFormatter,
 }
 
 impl Formats {
@@ -49,6 +50,7 @@ impl Formats {
             date: FixedCalendarDateTimeFormatter::try_new((&locale).into(), YMD::medium()).ok()?,
             month: FixedCalendarDateTimeFormatter::try_new((&locale).into(), YM::long()).ok()?,
             list: ListFormatter::try_new_and((&locale).into(), ListFormatterOptions::default()).ok()?,
+            choice: ListFormatter::try_new_or((&locale).into(), ListFormatterOptions::default()).ok()?,
         })
     }
 }
@@ -103,11 +105,33 @@ pub fn month(year: i16, month: u8) -> String {
 
 /// Several things in a sentence: "a, b and c".
 pub fn list(things: &[String]) -> String {
-    match (formats(), things) {
-        (Ok(Some(formats)), _) => formats.list.format(things.iter()).to_string(),
-        (Err(_), [most @ .., last]) if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        _ => things.join(", "),
+    match formats() {
+        Ok(Some(formats)) => formats.list.format(things.iter()).to_string(),
+        _ => joined(things, |first, second| p!("{first} and {second}", first, second)),
     }
+}
+
+/// One of several things in a sentence: "a, b or c".
+pub fn choice(things: &[String]) -> String {
+    match formats() {
+        Ok(Some(formats)) => formats.choice.format(things.iter()).to_string(),
+        _ => joined(things, |first, second| p!("{first} or {second}", first, second)),
+    }
+}
+
+fn joined<'a>(things: &'a [String], last_two: fn(Argument<'a>, Argument<'a>) -> Phrase<'a>) -> String {
+    match things {
+        [] => String::new(),
+        [thing] => thing.clone(),
+        [most @ .., last] => last_two(enumerated(most), last.into()).to_string(),
+    }
+}
+
+/// Things one after the other: "a, b, c".
+pub fn enumerated<'a>(things: impl IntoIterator<Item: Into<Argument<'a>>>) -> Argument<'a> {
+    let things = things.into_iter().map(Into::into);
+    let all = things.reduce(|first, second| p!("{first}, {second}", first, second).into());
+    all.unwrap_or(Argument::Text("".into()))
 }
 
 /// A day as English writes it.

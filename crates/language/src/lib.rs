@@ -31,6 +31,11 @@ pub mod numbers {
     pub use crate::formats::{decimal, number};
 }
 
+/// Lists as the language of the site writes them.
+pub mod lists {
+    pub use crate::formats::{choice, enumerated, list};
+}
+
 /// A message to be said later.
 #[macro_export]
 macro_rules! m {

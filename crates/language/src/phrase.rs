@@ -102,7 +102,17 @@ impl Argument<'_> {
             Self::Phrase(phrase) => text.push_str(&phrase.to_string()),
         }
     }
+}
 
+impl fmt::Display for Argument<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write_plain(&mut text, false);
+        formatter.pad(&text)
+    }
+}
+
+impl Render for Argument<'_> {
     fn render_to(&self, html: &mut String) {
         match self {
             Self::Text(value) => value.render_to(html),

@@ -27,6 +27,19 @@ pub struct Entry {
     pub is_fuzzy: bool,
 }
 
+impl Entry {
+    /// An argument of the English text that a translation lacks. A form for one thing need not name its number.
+    pub fn lacking(&self) -> Option<&str> {
+        let has = |text: &str, name: &str| arguments(text).any(|known| known == name);
+        let is_needed = |name: &&str| match &self.plural {
+            None => true,
+            Some(plural) => *name != "count" && has(plural, name),
+        };
+        let is_lacking = |name: &&str| self.texts.iter().any(|text| !text.is_empty() && !has(text, name));
+        arguments(&self.id).filter(is_needed).find(is_lacking)
+    }
+}
+
 /// The part of a message to which a line belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
@@ -200,6 +213,25 @@ mod tests {
     fn what_is_quoted_reads_as_it_was() {
         for text in ["plain", "a \"b\" \\ c", "two\nlines\tand a tab", ""] {
             assert_eq!(unquoted(&quoted(text)).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn an_argument_that_a_translation_lacks_is_found() {
+        for (lacking, catalogue) in [
+            (None, "msgid \"{a} of {b}\"\nmsgstr \"{b}: {a}\""),
+            (Some("b"), "msgid \"{a} of {b}\"\nmsgstr \"{a}\""),
+            (None, "msgid \"{a} of {b}\"\nmsgstr \"\""),
+            (
+                None,
+                "msgid \"{count} a\"\nmsgid_plural \"{count} b\"\nmsgstr[0] \"one\"\nmsgstr[1] \"{count} c\"",
+            ),
+            (
+                Some("of"),
+                "msgid \"{count} {of}\"\nmsgid_plural \"{count} {of}\"\nmsgstr[0] \"{of}\"\nmsgstr[1] \"{count}\"",
+            ),
+        ] {
+            assert_eq!(read(catalogue).unwrap()[0].lacking(), lacking, "{catalogue}");
         }
     }
 

@@ -1,4 +1,4 @@
-use crate::formats::{date, decimal, list, month, number};
+use crate::formats::{choice, date, decimal, enumerated, list, month, number};
 use crate::{Catalogue, Phrase, Tag, m, n, p, po, spans, speak, t, tag};
 use maud::{Render, html};
 use std::sync::{Mutex, PoisonError};
@@ -117,20 +117,37 @@ fn numbers_dates_and_lists_follow_the_language() {
     let things = ["a", "b", "c"].map(str::to_owned);
     let all = || {
         let numbers = [number(1_234_567), number(-5), decimal(1.25, 1)];
-        [numbers.join(" | "), date(2026, 11, 3), month(2026, 11), list(&things)].join(" | ")
+        let lists = [list(&things), choice(&things), enumerated(&things).to_string()];
+        [numbers.join(" | "), date(2026, 11, 3), month(2026, 11), lists.join(" | ")].join(" | ")
     };
     let shown = |name: &str| speaking(Some(catalogue(name, "")), all);
     assert_eq!(speaking(None, all), shown("en"));
     for (name, expected) in [
-        ("en", "1,234,567 | -5 | 1.2 | 3 Nov 2026 | November 2026 | a, b and c"),
-        ("de-AT", "1\u{a0}234\u{a0}567 | -5 | 1,2 | 03.11.2026 | November 2026 | a, b und c"),
-        ("fr", "1\u{202f}234\u{202f}567 | -5 | 1,2 | 3 nov. 2026 | novembre 2026 | a, b et c"),
-        ("ja", "1,234,567 | -5 | 1.2 | 2026/11/03 | 2026年11月 | a、b、c"),
+        ("en", "1,234,567 | -5 | 1.2 | 3 Nov 2026 | November 2026 | a, b and c | a, b or c | a, b, c"),
+        (
+            "de-AT",
+            "1\u{a0}234\u{a0}567 | -5 | 1,2 | 03.11.2026 | November 2026 | a, b und c | a, b oder c | a, b, c",
+        ),
+        (
+            "fr",
+            "1\u{202f}234\u{202f}567 | -5 | 1,2 | 3 nov. 2026 | novembre 2026 | a, b et c | a, b ou c | a, b, c",
+        ),
+        ("ja", "1,234,567 | -5 | 1.2 | 2026/11/03 | 2026年11月 | a、b、c | a、b、またはc | a, b, c"),
         // Not shipped.
-        ("pt", "1234567 | -5 | 1.2 | 2026-11-03 | 2026-11 | a, b, c"),
+        ("pt", "1234567 | -5 | 1.2 | 2026-11-03 | 2026-11 | a, b and c | a, b or c | a, b, c"),
     ] {
         assert_eq!(shown(name), expected, "{name}");
     }
+}
+
+#[test]
+fn lists_are_as_the_catalogue_says_in_a_language_that_is_not_shipped() {
+    let texts = "msgid \"{first} and {second}\"\nmsgstr \"{first} e {second}\"\n\nmsgid \"{first}, {second}\"\nmsgstr \"{first}; {second}\"\n";
+    let things = ["a", "<b>", "c"].map(str::to_owned);
+    let said = speaking(Some(catalogue("pt", texts)), || {
+        (list(&things), enumerated(&things).render().into_string())
+    });
+    assert_eq!(said, ("a; <b> e c".to_owned(), "a; &lt;b&gt;; c".to_owned()));
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub mod html;
 pub mod axe;
 pub mod browser;
 pub mod chromedriver;
+pub mod looks;
 
 pub mod dataset;
 pub mod engines;

@@ -117,17 +117,18 @@ impl Languages {
         read.map(Some)
     }
 
-    /// Sentences about what has no effect in the catalogues of the operator.
+    /// Sentences about what has no effect, or is missing, in the catalogues of the operator.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let german = Tag::parse("de").and_then(|tag| Self::default().catalogue(&tag).ok()?);
         let Some(complete) = german.filter(|_| !self.own.is_empty()) else { return warnings };
         for (path, text) in self.own.values() {
             for entry in po::read(text).into_iter().flatten().filter(|entry| !entry.id.is_empty()) {
-                let wrong = match (complete.forms_of(&entry), &entry.plural) {
-                    (None, _) => "the program has no such text in this context",
-                    (Some(2..), None) => "msgid_plural is missing",
-                    (Some(_), _) => continue,
+                let wrong = match (complete.forms_of(&entry), &entry.plural, entry.lacking()) {
+                    (None, ..) => "the program has no such text in this context".to_owned(),
+                    (Some(2..), None, _) => "msgid_plural is missing".to_owned(),
+                    (Some(_), _, Some(lacking)) => format!("the translation lacks {{{lacking}}}"),
+                    (Some(_), _, None) => continue,
                 };
                 warnings.push(format!("{}, line {}: {wrong}: {:?}", path.display(), entry.line, entry.id));
             }

@@ -17,6 +17,7 @@ use crate::{Refusal, keys};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
+use tidings_language::lists::list;
 use tidings_language::t;
 use tidings_text::words::{self, Token};
 
@@ -108,15 +109,14 @@ impl EditNote {
 
 /// The parts of a story in a note, in the language of the site.
 pub(crate) fn parts_in_words(what: &str) -> String {
-    let mut parts = what.split(" and ").map(|part| match part {
+    let parts = what.split(" and ").map(|part| match part {
         "title" => t!("part of a story" => "title"),
         "topics" => t!("part of a story" => "topics"),
         "URL" => t!("part of a story" => "URL"),
         "text" => t!("part of a story" => "text"),
         other => other,
     });
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |first, second| t!("{first} and {second}", first, second).to_string())
+    list(&parts.map(str::to_owned).collect::<Vec<_>>())
 }
 
 record_text!(EditNote or NotAnId: {moderation} ":" {what AsText} ":" {reason OnOneLine});

@@ -8,7 +8,6 @@ use crate::values::{
 };
 use std::str::FromStr;
 use strum::{EnumString, IntoStaticStr};
-use tidings_language::t;
 
 /// A thing that can be flagged, moderated, or wait for a moderator: a kind and an id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, IntoStaticStr)]
@@ -108,22 +107,6 @@ impl Thing {
     /// The name of its kind.
     pub fn kind(&self) -> &'static str {
         self.into()
-    }
-
-    /// Its kind in words.
-    pub fn noun(&self) -> &'static str {
-        match self {
-            Self::Story(_) => t!("noun" => "story"),
-            Self::Comment(_) => t!("noun" => "comment"),
-            Self::Tweet(_) => t!("noun" => "post"),
-            Self::User(_) => t!("noun" => "profile"),
-            Self::Application(_) => t!("noun" => "application"),
-            Self::Appeal(_) => t!("noun" => "appeal"),
-            Self::Message(_) => t!("noun" => "message"),
-            Self::Rule(_) => t!("noun" => "rule"),
-            Self::Origin(_) => t!("noun" => "ban"),
-            Self::Site(_) => t!("noun" => "site"),
-        }
     }
 
     /// Its id, without the kind.

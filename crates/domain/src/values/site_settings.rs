@@ -1,5 +1,5 @@
-//! The settings of the site that administrators change on its page, each stated once: the form, what may be typed, the
-//! fields of the store and what `tidings config` prints follow from one table.
+//! The settings of the site that administrators change on its page, each stated once: what may be typed, the fields
+//! of the store and what `tidings config` prints follow from one table.
 
 use crate::values::identity::{IdentityError, parse_address};
 use crate::values::text::{is_visible, line_or_nothing, lines};
@@ -9,7 +9,7 @@ use crate::values::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tidings_language::{LANGUAGES, Message, Tag, m, t};
+use tidings_language::{LANGUAGES, Tag};
 
 /// A setting that administrators change.
 #[derive(Debug)]
@@ -18,27 +18,8 @@ pub struct SiteSetting {
     pub field: &'static str,
     /// The setting of the configuration that has precedence, and the default; empty if there is none.
     pub setting: &'static str,
-    /// Its name for people.
-    pub label: &'static Message,
-    /// Its purpose, in sentences.
-    pub hint: &'static Message,
-    /// How it is typed.
-    pub control: Control,
     /// Reads what was typed; empty if that is nothing.
     pub parse: fn(&str) -> Result<String, IdentityError>,
-}
-
-/// How a setting is typed.
-#[derive(Debug, Clone, Copy)]
-pub enum Control {
-    /// A line.
-    Line,
-    /// Lines, in Markdown.
-    Text,
-    /// A colour.
-    Colour,
-    /// One of these values, each with its name for people.
-    Choice(fn() -> Vec<(&'static str, &'static str)>),
 }
 
 /// The field with the name of the site.
@@ -71,109 +52,49 @@ pub static SITE_SETTINGS: [SiteSetting; 11] = [
     SiteSetting {
         field: NAME,
         setting: "site.name",
-        label: m!("site" => "Name"),
-        hint: m!("Shown on every page, in feeds and in mail. Up to 40 characters."),
-        control: Control::Line,
         parse: |text| Ok(line_or_nothing("site_name", text, MAX_SITE_NAME)?),
     },
     SiteSetting {
         field: DESCRIPTION,
         setting: "site.description",
-        label: m!("Description"),
-        hint: m!("One sentence for search engines and feeds. Up to 160 characters."),
-        control: Control::Line,
         parse: |text| Ok(line_or_nothing(DESCRIPTION, text, MAX_SITE_DESCRIPTION)?),
     },
     SiteSetting {
         field: ACCENT,
         setting: "",
-        label: m!("Accent colour"),
-        hint: m!(
-            "The colour of links and buttons. Where it would be hard to read, the nearest readable shade is used."
-        ),
-        control: Control::Colour,
         parse: |text| match text.trim() {
             "" | DEFAULT_ACCENT => Ok(String::new()),
             text => Colour::parse(text).map(|colour| colour.to_string()).ok_or(IdentityError::Colour),
         },
     },
-    SiteSetting {
-        field: CONTACT,
-        setting: "site.contact",
-        label: m!("Contact"),
-        hint: m!(
-            "An e-mail address or the address of a page, for people who need help. Shown on the About page."
-        ),
-        control: Control::Line,
-        parse: parse_contact,
-    },
+    SiteSetting { field: CONTACT, setting: "site.contact", parse: parse_contact },
     SiteSetting {
         field: LANGUAGE,
         setting: "site.language",
-        label: m!("Language"),
-        hint: m!("The language of pages, mails and feeds. Stories and comments stay as they are."),
-        control: Control::Choice(|| LANGUAGES.to_vec()),
         parse: |text| chosen(text, LANGUAGES.iter().any(|(name, _)| *name == text)),
     },
     SiteSetting {
         field: READERS,
         setting: "site.readers",
-        label: m!("Readers"),
-        hint: m!(
-            "With members only, others see nothing of the site, and feed readers need a key. If anyone can sign up, anyone can become a member."
-        ),
-        control: Control::Choice(|| {
-            vec![("everyone", t!("readers" => "Everyone")), ("members", t!("readers" => "Members only"))]
-        }),
         parse: |text| chosen(text, SiteReaders::parse(text).is_some()),
     },
     SiteSetting {
         field: SIGNUP,
         setting: "accounts.signup",
-        label: m!("Sign-up"),
-        hint: m!("The people who can get an account."),
-        control: Control::Choice(|| {
-            vec![
-                ("open", t!("sign-up" => "Anyone")),
-                ("invite", t!("sign-up" => "Invited people")),
-                ("apply", t!("sign-up" => "Invited people, and those a moderator accepts")),
-                ("closed", t!("sign-up" => "Nobody")),
-            ]
-        }),
         parse: |text| chosen(text, SignupMode::parse(text).is_some()),
     },
     SiteSetting {
         field: QUESTION,
         setting: "accounts.signup_question",
-        label: m!("Question at sign-up"),
-        hint: m!("Something your community knows and bots don't. Invited people are not asked."),
-        control: Control::Line,
         parse: |text| Ok(line_or_nothing("question", text, MAX_SIGNUP_QUESTION)?),
     },
     SiteSetting {
         field: ANSWERS,
         setting: "accounts.signup_answers",
-        label: m!("Right answers"),
-        hint: m!("Separate them with commas; case doesn't matter. Leave empty to ask nothing."),
-        control: Control::Line,
         parse: |text| Ok(line_or_nothing("answers", text, MAX_SIGNUP_ANSWERS)?),
     },
-    SiteSetting {
-        field: ABOUT,
-        setting: "",
-        label: m!("setting" => "About"),
-        hint: m!("The purpose of this site and the people who run it. Shown on the About page."),
-        control: Control::Text,
-        parse: |text| paragraphs("site_about", text),
-    },
-    SiteSetting {
-        field: RULES,
-        setting: "",
-        label: m!("Rules"),
-        hint: m!("The do's and don'ts of this site. Shown on the About page."),
-        control: Control::Text,
-        parse: |text| paragraphs(RULES, text),
-    },
+    SiteSetting { field: ABOUT, setting: "", parse: |text| paragraphs("site_about", text) },
+    SiteSetting { field: RULES, setting: "", parse: |text| paragraphs(RULES, text) },
 ];
 
 /// The name of a choice, if it is one; or nothing.
@@ -294,14 +215,6 @@ mod tests {
 
     fn texts(typed: &[(&'static str, &'static str)]) -> (SiteTexts, Vec<(&'static str, IdentityError)>) {
         SiteTexts::parse(|field| typed.iter().find(|(name, _)| *name == field).map_or("", |(_, text)| text))
-    }
-
-    #[test]
-    fn the_hints_say_how_long_texts_may_be() {
-        for (field, most) in [(NAME, MAX_SITE_NAME), (DESCRIPTION, MAX_SITE_DESCRIPTION)] {
-            let setting = SITE_SETTINGS.iter().find(|setting| setting.field == field).unwrap();
-            assert!(setting.hint.english.contains(&format!("Up to {most} characters.")), "{field}");
-        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tidings_domain::values::{
     SitePart, Thing, Topic, TopicChoice, TweetId,
 };
 use tidings_keyspace::Within;
-use tidings_language::t;
+use tidings_language::lists::{choice, list};
 
 /// The characters to encode in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -88,12 +88,11 @@ pub fn choice_address(topics: &TopicChoice) -> String {
 
 /// The names of topics for a heading.
 pub fn described(topics: &TopicChoice) -> String {
-    let names = topics.topics().iter().map(ToString::to_string);
-    let joined = names.reduce(|list, topic| match topics.within() {
-        Within::All => t!("{list} and {topic}", list, topic).to_string(),
-        _ => t!("{list} or {topic}", list, topic).to_string(),
-    });
-    joined.unwrap_or_default()
+    let names: Vec<String> = topics.topics().iter().map(ToString::to_string).collect();
+    match topics.within() {
+        Within::All => list(&names),
+        _ => choice(&names),
+    }
 }
 
 /// The address of a list.

@@ -54,7 +54,7 @@ pub fn plot(labels: &[String], bars: &[Bar], ground: Option<f64>, summary: &str)
                 viewBox=(format!("0 0 {width} {HEIGHT}")) {
                 @for (at, bar) in bars.iter().enumerate().filter(|(_, bar)| !bar.parts.is_empty()) {
                     g {
-                        title { (bar.time) ": " (bar.words) }
+                        title { (t!("{name}: {value}", name = &bar.time, value = &bar.words)) }
                         rect.reach x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) {}
                         @for (class, y, height) in &bar.parts {
                             rect class=(class) x=(at * STEP + 1) y=(decimal(*y)) width=(BAR_WIDTH)

@@ -6,6 +6,7 @@ use super::frame::Frame;
 use axum::response::{IntoResponse, Response};
 use maud::{Escaper, Markup, Render, html};
 use std::fmt::Write;
+use tidings_language::lists::enumerated;
 use tidings_language::t;
 
 /// A field of a form. Its id is its name.
@@ -165,8 +166,9 @@ impl IntoResponse for Preview {
 
 /// Says how a text can be formatted.
 pub fn formatting_hint() -> Markup {
+    let examples = [t!("*emphasis*"), t!("`code`"), t!("> quote"), t!("- list")];
     html! {
-        code { (t!("*emphasis*")) } ", " code { (t!("`code`")) } ", " code { (t!("> quote")) } ", " code { (t!("- list")) } ". "
+        (enumerated(examples.map(|example| html! { code { (example) } }))) " · "
         a href="/formatting" { (t!("Formatting help")) }
     }
 }

@@ -45,16 +45,6 @@ pub fn author(username: Option<&str>) -> Markup {
     }
 }
 
-/// Some things in a row, with commas between them.
-pub fn in_a_row(things: impl IntoIterator<Item = impl Render>) -> Markup {
-    html! {
-        @for (index, thing) in things.into_iter().enumerate() {
-            @if index > 0 { ", " }
-            (thing)
-        }
-    }
-}
-
 /// A number with thousands separators.
 pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
     let number = number.try_into().unwrap_or(i64::MAX);

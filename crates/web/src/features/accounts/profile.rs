@@ -34,6 +34,7 @@ use tidings_domain::news::lists::{self as news_lists, NewsPage};
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::values::{Thing, Window};
+use tidings_language::lists::enumerated;
 use tidings_language::{Phrase, m, n, t};
 
 /// The side of the avatar, in CSS pixels.
@@ -261,8 +262,11 @@ impl ProfilePage<'_> {
                     div {
                         dt { (t!("your lists")) }
                         dd {
-                            a href="/saved" { (t!("saved stories")) } ", " a href="/upvoted" { (t!("stories you voted up")) } ", "
-                            a href="/hidden/0" { (t!("hidden stories")) }
+                            (enumerated([
+                                html! { a href="/saved" { (t!("saved stories")) } },
+                                html! { a href="/upvoted" { (t!("stories you voted up")) } },
+                                html! { a href="/hidden/0" { (t!("hidden stories")) } },
+                            ]))
                         }
                     }
                 }

@@ -1,5 +1,8 @@
 //! How the site presents itself and who may sign up, for administrators: name, colour, logo, texts, links.
 
+mod fields;
+
+use self::fields::{Control, FIELDS, SettingField};
 use super::announcement;
 use crate::App;
 use crate::error::{Malformed, RequestError, Result, inputs};
@@ -21,7 +24,7 @@ use maud::{Markup, html};
 use tidings_domain::identity::{self, Identity};
 use tidings_domain::moderation::log::write_site_change;
 use tidings_domain::values::site_settings::{
-    ANSWERS, Control, DEFAULT_ACCENT, QUESTION, SITE_SETTINGS, SiteSetting, SiteTexts, given_by,
+    ANSWERS, DEFAULT_ACCENT, QUESTION, SITE_SETTINGS, SiteTexts, given_by,
 };
 use tidings_domain::values::{
     Colour, FooterLink, IdentityError, Logo, LogoError, MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS,
@@ -74,9 +77,8 @@ pub fn read_identity(
     if errors.is_empty() { Ok(identity) } else { Err(errors) }
 }
 
-fn is_choice(field: &str) -> bool {
-    let setting = SITE_SETTINGS.iter().find(|setting| setting.field == field);
-    setting.is_some_and(|setting| matches!(setting.control, Control::Choice(_)))
+fn is_choice(name: &str) -> bool {
+    FIELDS.iter().any(|field| field.name == name && matches!(field.control, Control::Choice(_)))
 }
 
 /// The page to return to after a change.
@@ -87,7 +89,9 @@ fn form(frame: &Frame<'_>, identity: &Identity) -> Markup {
     html! {
         form.form method="post" action=(ADDRESS) {
             (frame.signed_fields())
-            @for setting in &SITE_SETTINGS { (field(frame, &identity.texts, setting)) }
+            @for (setting, shown) in SITE_SETTINGS.iter().zip(&FIELDS) {
+                (field(frame, &identity.texts, (setting.setting, shown)))
+            }
             (links(identity))
             button.button { (t!("Save")) }
         }
@@ -104,20 +108,21 @@ fn place_of(given: &str) -> Phrase<'_> {
 }
 
 /// The field of a setting; for one that the configuration gives, its value and where it comes from.
-fn field(frame: &Frame<'_>, texts: &SiteTexts, setting: &'static SiteSetting) -> Markup {
-    let &SiteSetting { field, label, control, .. } = setting;
-    let configured = frame.rules.configured.get(setting.setting);
+fn field(frame: &Frame<'_>, texts: &SiteTexts, (setting, field): (&str, &SettingField)) -> Markup {
+    let &SettingField { name, label, hint, control } = field;
+    let configured = frame.rules.configured.get(setting);
     let default = configured.map_or("", |configured| &*configured.text);
-    let stored = texts.get(field).unwrap_or_default();
-    if let Some(given) = given_by(frame.rules, field) {
+    let stored = texts.get(name).unwrap_or_default();
+    if let Some(given) = given_by(frame.rules, name) {
         return html! {
             div.field {
-                p { (label.text()) ": " strong { @if default.is_empty() { (t!("value" => "none")) } @else { (default) } } }
+                @let value = if default.is_empty() { t!("value" => "none") } else { default };
+                p { (t!("{name}: {value}", name = label.text(), value = html! { strong { (value) } })) }
                 p.hint {
                     (t!(
                         "Set by {place} as {setting}, so it can't be changed here.",
                         place = place_of(given),
-                        setting = html! { code { (setting.setting) } }
+                        setting = html! { code { (setting) } }
                     ))
                     @if !stored.is_empty() {
                         " "
@@ -131,11 +136,11 @@ fn field(frame: &Frame<'_>, texts: &SiteTexts, setting: &'static SiteSetting) ->
         };
     }
     let hint = html! {
-        (setting.hint.text())
+        (hint.text())
         @if matches!(control, Control::Text) { " " (t!("Up to {most} characters, in Markdown.", most = MAX_SITE_TEXT)) }
         @if matches!(control, Control::Line) && !default.is_empty() { " " (t!("If empty: {default}.", default)) }
     };
-    let shown = Field::new(field, label.text()).with("autocomplete", "off");
+    let shown = Field::new(name, label.text()).with("autocomplete", "off");
     match control {
         Control::Line => shown.value(stored).with("placeholder", default).hint(hint).input(),
         Control::Text => shown.value(stored).hint(hint).text_area(),
@@ -146,7 +151,7 @@ fn field(frame: &Frame<'_>, texts: &SiteTexts, setting: &'static SiteSetting) ->
         }
         Control::Choice(options) => {
             let chosen = if stored.is_empty() { default } else { stored };
-            select(field, label.text(), chosen, &options())
+            select(name, label.text(), chosen, &options())
         }
     }
 }

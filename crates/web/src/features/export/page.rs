@@ -13,6 +13,7 @@ use tidings_domain::exports::{
 };
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::{CommentId, NewsId, NewsUrl, Timestamp};
+use tidings_language::lists::enumerated;
 use tidings_language::numbers::number;
 use tidings_language::{n, t, tag};
 
@@ -228,7 +229,7 @@ impl Page {
             counted_votes(story.up, story.down),
             n!(story.comments, "{count} comment", "{count} comments").into(),
         ];
-        let topics = || String::from(t!("topics: {topics}", topics = story.topics.join(", ")));
+        let topics = || String::from(t!("topics: {topics}", topics = enumerated(&story.topics)));
         facts.extend((!story.topics.is_empty()).then(topics));
         facts.extend(state(story.deleted, story.withheld.as_deref()));
         let link = story.url.as_deref().filter(|url| !url.is_empty());

@@ -197,7 +197,8 @@ fn list(feeds: impl Iterator<Item = (String, FeedKind)>, key: Option<&ReadingKey
     html! {
         ul {
             @for (name, kind) in feeds {
-                li { a href=(kind.page()) { (name) } ": " (kind.links(key)) }
+                @let link = html! { a href=(kind.page()) { (name) } };
+                li { (t!("{name}: {value}", name = link, value = kind.links(key))) }
             }
         }
     }

@@ -156,7 +156,7 @@ fn retention(rules: &Rules) -> Markup {
     html! {
         h2 #retention { (t!("How long we keep it")) }
         ul {
-            @for Class { name, kept, .. } in CLASSES { li { (name.text()) ": " (kept.on(rules)) "." } }
+            @for Class { name, kept, .. } in CLASSES { li { (t!("{name}: {value}.", name = name.text(), value = kept.on(rules))) } }
         }
     }
 }

@@ -13,7 +13,8 @@ use tidings_domain::inbox::InboxEntry;
 use tidings_domain::moderation::appeals::AppealAnswer;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::{Digest, MAX_DAILY_MAILS, MAX_MAILED_TEXT, ModerationId};
-use tidings_language::{n, t};
+use tidings_language::lists::enumerated;
+use tidings_language::{n, p, t};
 
 /// Where somebody unsubscribes with a token.
 pub fn unsubscribe_address(token: &str) -> String {
@@ -239,14 +240,14 @@ pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubs
 
 fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, author }: &DigestStory) {
     let host = news.link().map(|link| format!(" ({})", link.host)).unwrap_or_default();
-    let by = |author| format!(", {}", t!("by {author}", author = unlinked(author)));
+    let votes = n!(news.votes()[0].unsigned_abs(), "{count} vote", "{count} votes");
+    let comments = n!(news.comments, "{count} comment", "{count} comments");
+    let by = author.as_deref().map(|author| p!("by {author}", author = unlinked(author)));
     write!(
         body,
-        "\n* {}\n  {}, {}{}\n  {}\n",
+        "\n* {}\n  {}\n  {}\n",
         unlinked(&format!("{}{host}", news.title)),
-        n!(news.votes()[0].unsigned_abs(), "{count} vote", "{count} votes"),
-        n!(news.comments, "{count} comment", "{count} comments"),
-        author.as_deref().map(by).unwrap_or_default(),
+        enumerated([votes, comments].into_iter().chain(by)),
         site.link(&news_address(news.id))
     )
     .ok();

@@ -17,6 +17,7 @@ use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::inbox::{InboxEntry, InboxEvent, ReplyTarget};
 use tidings_domain::values::CommentAddress;
 use tidings_domain::values::words::decapitalized;
+use tidings_language::lists::{enumerated, list};
 use tidings_language::{Argument, Phrase, n, p, t};
 
 /// The followers that a row names before it counts the others.
@@ -110,27 +111,25 @@ fn headline(row: &Row<'_>) -> Markup {
     html! {
         @match entries {
             [entry] => (deed(entry, html! { strong { (actor(entry)) } })),
-            followers => (t!("{names} follow you", names = html! { strong { (names(followers)) } })),
+            followers => (followed_by(followers)),
         }
     }
 }
 
-/// The names of several followers.
-fn names(followers: &[InboxEntry]) -> Phrase<'_> {
-    let names: Vec<&str> = followers.iter().filter_map(|entry| entry.username.as_deref()).collect();
-    match names.as_slice() {
-        [first @ .., last] if first.len() < NAMED_FOLLOWERS => {
-            p!("{names} and {last}", names = first.join(", "), last = *last)
-        }
-        names => {
-            let (named, others) = names.split_at(names.len().min(NAMED_FOLLOWERS - 1));
-            n!(
-                others.len(),
-                "{names} and {count} other",
-                "{names} and {count} others",
-                names = named.join(", ")
-            )
-        }
+/// "bob, carol and 2 others follow you".
+fn followed_by(followers: &[InboxEntry]) -> Phrase<'static> {
+    let mut names: Vec<String> =
+        followers.iter().filter_map(|entry| Some(entry.username.as_deref()?.to_owned())).collect();
+    let named = if names.len() > NAMED_FOLLOWERS { NAMED_FOLLOWERS - 1 } else { names.len() };
+    let others = names.split_off(named).len();
+    match others {
+        0 => p!("{names} follow you", names = html! { strong { (list(&names)) } }),
+        others => n!(
+            others,
+            "{names} and {count} other follow you",
+            "{names} and {count} others follow you",
+            names = html! { strong { (enumerated(&names)) } }
+        ),
     }
 }
 
@@ -261,12 +260,12 @@ mod tests {
         let all = ["alice", "bob", "carol", "dave", "eve"];
         let followers: Vec<InboxEntry> = (1..).zip(all).map(|(id, name)| follower(id, name)).collect();
         for (count, expected) in [
-            (2, "alice and bob"),
-            (3, "alice, bob and carol"),
-            (4, "alice, bob and 2 others"),
-            (5, "alice, bob and 3 others"),
+            (2, "<strong>alice and bob</strong> follow you"),
+            (3, "<strong>alice, bob and carol</strong> follow you"),
+            (4, "<strong>alice, bob</strong> and 2 others follow you"),
+            (5, "<strong>alice, bob</strong> and 3 others follow you"),
         ] {
-            assert_eq!(names(&followers[..count]).to_string(), expected);
+            assert_eq!(followed_by(&followers[..count]).to_string(), expected);
         }
     }
 }

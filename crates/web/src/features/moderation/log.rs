@@ -131,6 +131,22 @@ pub fn moderator_name(moderator: &ShownModerator) -> &str {
     }
 }
 
+/// The kind of something, in words.
+fn noun(thing: &Thing) -> &'static str {
+    match thing {
+        Thing::Story(_) => t!("noun" => "story"),
+        Thing::Comment(_) => t!("noun" => "comment"),
+        Thing::Tweet(_) => t!("noun" => "post"),
+        Thing::User(_) => t!("noun" => "profile"),
+        Thing::Application(_) => t!("noun" => "application"),
+        Thing::Appeal(_) => t!("noun" => "appeal"),
+        Thing::Message(_) => t!("noun" => "message"),
+        Thing::Rule(_) => t!("noun" => "rule"),
+        Thing::Origin(_) => t!("noun" => "ban"),
+        Thing::Site(_) => t!("noun" => "site"),
+    }
+}
+
 /// A line in a few plain words, for the feed.
 pub fn summary(entry: &LogEntry) -> String {
     let what = match (&entry.thing, &entry.title) {
@@ -138,7 +154,7 @@ pub fn summary(entry: &LogEntry) -> String {
         (Thing::User(name), _) => name.to_string(),
         (Thing::Application(name), _) => t!("the application of {name}", name).into(),
         (Thing::Site(_), _) => target_name(entry),
-        (thing, _) => t!("{kind} {id}", kind = thing.noun(), id = thing.id()).into(),
+        (thing, _) => t!("{kind} {id}", kind = noun(thing), id = thing.id()).into(),
     };
     let what = match &entry.author {
         Some(author) => t!("{thing} by {author}", thing = what, author).into(),

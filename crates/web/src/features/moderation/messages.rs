@@ -28,7 +28,8 @@ use tidings_domain::moderation::messages::{self, Matter, NewMessage};
 use tidings_domain::values::{
     Action, MAX_MESSAGE, MESSAGES_A_DAY, MessageAddress, MessageThreadId, ModerationId,
 };
-use tidings_language::{Message, m, n, t};
+use tidings_language::lists::enumerated;
+use tidings_language::{Argument, Message, m, n, t};
 
 /// The sender, in calls, of an answer whose author is not named.
 pub const THE_MODERATORS: &str = "the moderators";
@@ -137,15 +138,22 @@ pub async fn list(Page { app, mut visit, user, here }: Page<Member>, fields: Fie
                 li data-item {
                     p {
                         a href=(message_thread_address(thread.id)) data-open {
-                            (t!("Thread {id}", id = thread.id.to_string()))
-                            @if is_staff { ", " (thread.username.as_deref().unwrap_or(DELETED_USER)) }
+                            @let title = t!("Thread {id}", id = thread.id.to_string());
+                            @if is_staff {
+                                @let name = thread.username.as_deref().unwrap_or(DELETED_USER);
+                                (enumerated([Argument::from(title), name.into()]))
+                            } @else {
+                                (title)
+                            }
                         }
                         " " span.tag { (state_name(thread.state)) }
                         " " span.entry-age { (age(&frame, thread.changed)) }
                     }
                     (about(thread))
                     @if let Some(last) = thread.messages.last() {
-                        p.hint dir="auto" { (sender(&last.from)) ": " (shortened(&last.text)) }
+                        p.hint dir="auto" {
+                            (t!("{name}: {value}", name = sender(&last.from), value = shortened(&last.text)))
+                        }
                     }
                 }
             }

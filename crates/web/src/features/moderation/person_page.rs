@@ -8,7 +8,7 @@ use super::person_tools::{PersonFile, form};
 use crate::error::{Result, unknown_name};
 use crate::markup::addresses::{address_of_thing, message_thread_address, profile_address};
 use crate::markup::moderation_tools::{may_moderate, target, thing_name};
-use crate::markup::parts::{age, author, in_a_row, number};
+use crate::markup::parts::{age, author, number};
 use crate::markup::{Frame, Moderator, Page};
 use crate::request::PathOf;
 use maud::{Markup, Render, html};
@@ -18,6 +18,7 @@ use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::moderation::messages::reading;
 use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost};
 use tidings_domain::values::LOG_LINES_SCANNED;
+use tidings_language::lists::enumerated;
 use tidings_language::{n, t};
 use url::form_urlencoded::Serializer;
 
@@ -101,12 +102,16 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
             }
             " "
             @if person.invited > 0 {
-                (n!(person.invited, "Invited {count} person: {people}.", "Invited {count} people: {people}.", people = html! {
-                    (in_a_row(invited.iter().map(|name| author(Some(name)))))
-                    @if person.invited > invited.len() as u64 {
-                        ", " a href=(profile_address(&person.user.username, "/invited")) { (t!("people" => "all")) }
-                    }
-                }))
+                @let all = profile_address(&person.user.username, "/invited");
+                @let all = html! { a href=(all) { (t!("people" => "all")) } };
+                @let people = invited.iter().map(|name| author(Some(name)));
+                @let people = people.chain((person.invited > invited.len() as u64).then_some(all));
+                (n!(
+                    person.invited,
+                    "Invited {count} person: {people}.",
+                    "Invited {count} people: {people}.",
+                    people = enumerated(people)
+                ))
             }
         }
     }
@@ -144,12 +149,11 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
 /// How many flags there are, and the reasons of those that wait.
 fn flags(counts: &FlagCounts) -> Markup {
     let all = n!(counts.all, "{count} flag", "{count} flags");
-    let reasons = in_a_row(counts.waiting.iter().map(|(reason, count)| {
-        html! { (reason_name(*reason)) " × " (number(*count)) }
-    }));
+    let reasons = counts.waiting.iter();
+    let reasons = reasons.map(|(reason, count)| html! { (reason_name(*reason)) " × " (number(*count)) });
     if counts.waiting.is_empty() {
         all.render()
     } else {
-        t!("{flags}, waiting: {reasons}", flags = all, reasons).render()
+        t!("{flags}, waiting: {reasons}", flags = all, reasons = enumerated(reasons)).render()
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Result, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
-use crate::markup::parts::{DELETED_USER, age, author, in_a_row};
+use crate::markup::parts::{DELETED_USER, age, author};
 use crate::markup::{Frame, Member, Page};
 use crate::request::{PathOf, answer};
 use axum::Json;
@@ -17,6 +17,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp};
+use tidings_language::lists::enumerated;
 use tidings_language::{Message, Phrase, m, n, p, t};
 
 /// How long a restriction can last: hours and words.
@@ -93,7 +94,7 @@ impl PersonFile {
             }
             @if let Some(addresses) = addresses.as_ref().filter(|addresses| !addresses.is_empty()) {
                 p.hint {
-                    @let addresses = in_a_row(addresses.iter().take(NEIGHBOURS).map(|(address, used)| {
+                    @let addresses = enumerated(addresses.iter().take(NEIGHBOURS).map(|(address, used)| {
                         html! { code { (address) } " (" (to_the_minute(*used)) ")" }
                     }));
                     (t!("Addresses, for administrators: {addresses}", addresses))
@@ -139,9 +140,9 @@ impl PersonFile {
 
 /// The first of those who have posted from the same networks, and how many more there are.
 fn neighbours(others: &[String]) -> Markup {
-    let people = in_a_row(others.iter().take(NEIGHBOURS).map(|name| author(Some(name))));
+    let people = enumerated(others.iter().take(NEIGHBOURS).map(|name| author(Some(name))));
     match others.len().saturating_sub(NEIGHBOURS) {
-        0 => people,
+        0 => people.render(),
         more => n!(more, "{people} and {count} other", "{people} and {count} others", people).render(),
     }
 }

@@ -7,20 +7,21 @@ use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, button_form, in_a_row, more_link, number};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, button_form, more_link, number};
 use crate::markup::{Frame, Member, Moderator, Page};
 use crate::request::form::{form, optional, parsed};
 use crate::request::{Form, SignedForm, answer, paging};
 use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::queue::{self, QueueCursor, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use tidings_domain::values::{Action, FlagReason, MAX_REASON, Thing, Weight};
 use tidings_domain::{User, vote_rings};
+use tidings_language::lists::enumerated;
 use tidings_language::numbers::decimal;
 use tidings_language::spans::wait;
 use tidings_language::{Message, m, n, t};
@@ -211,10 +212,11 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
 
 /// The first people who flagged a row.
 fn flaggers(row: &Row) -> Markup {
-    in_a_row(row.flaggers.iter().map(|(name, reason, weight)| {
+    let flaggers = row.flaggers.iter().map(|(name, reason, weight)| {
         let (reason, weight) = (reason_name(*reason), hundredths(*weight));
         t!("{name} ({reason}, weight {weight})", name = author(Some(name)), reason, weight)
-    }))
+    });
+    enumerated(flaggers).render()
 }
 
 fn why(row: &Row) -> &'static str {

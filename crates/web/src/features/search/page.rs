@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::time::Instant;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::found::Finding;
+use tidings_language::lists::enumerated;
 use tidings_language::numbers::decimal;
 use tidings_language::{Message, Phrase, m, n, p, t};
 use tidings_search::asking::{Hit, Relevance, Sort};
@@ -328,7 +329,7 @@ fn shown(
     html! {
         @for ignored in &results.search.ignored {
             p.notice {
-                code { (ignored.part) } ": " (t!("{sentence}.", sentence = ignored.why.text()))
+                (t!("{name}: {value}.", name = html! { code { (ignored.part) } }, value = ignored.why.text()))
                 @if searched { " " (t!("Searched for the rest.")) }
             }
         }
@@ -344,7 +345,7 @@ fn shown(
                     } @else {
                         (n!(results.total, "about {count} result in {time} ms", "about {count} results in {time} ms", time))
                     }
-                    @if results.is_cut { ". " (t!("The search took too long, so these are the first results only")) }
+                    @if results.is_cut { " · " (t!("The search took too long, so these are the first results only")) }
                 }
                 p.show-why {
                     label { input type="checkbox" autocomplete="off"; " " (t!("Show why each result is where it is")) }
@@ -396,10 +397,11 @@ fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &
                     (t!("Nothing found."))
                 } @else {
                     (query.wanted.none())
-                    @for (index, (wanted, count)) in elsewhere.enumerate() {
-                        @if index > 0 { ", " } @else { " " }
-                        a href=(SearchQuery { wanted, page: 1, ..query.clone() }.address("/search")) { (wanted.counted(count)) }
-                    }
+                    " "
+                    (enumerated(elsewhere.map(|(wanted, count)| {
+                        let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
+                        html! { a href=(address) { (wanted.counted(count)) } }
+                    })))
                 }
             }
             @if !results.suggestions.is_empty() {

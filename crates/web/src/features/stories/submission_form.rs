@@ -18,7 +18,8 @@ use tidings_domain::news::item::News;
 use tidings_domain::submissions::{Submission, SubmissionContent};
 use tidings_domain::values::urls::completed;
 use tidings_domain::values::{Body, MAX_TITLE, MAX_TOPICS, NewsId, TOPIC_BUTTONS, Topics};
-use tidings_language::{n, t};
+use tidings_language::lists::enumerated;
+use tidings_language::{Argument, n, t};
 
 /// The field by which buttons say what they are for. The button that sends the story has none.
 const STEP: &str = "then";
@@ -90,8 +91,10 @@ fn similar_stories(frame: &Frame<'_>, similar: &[Finding]) -> Markup {
                             a href=(news_address(line.news.id)) { (line.news.title) }
                             " "
                             span.hint {
-                                (age(frame, line.news.ctime)) ", "
-                                (n!(line.news.comments, "{count} comment", "{count} comments"))
+                                (enumerated([
+                                    Argument::from(age(frame, line.news.ctime)),
+                                    n!(line.news.comments, "{count} comment", "{count} comments").into(),
+                                ]))
                             }
                         }
                     }

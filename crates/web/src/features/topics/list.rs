@@ -97,8 +97,9 @@ pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
     html! {
         @for (topic, sentence) in topics.topics().iter().zip(sentences).filter(|(_, text)| !text.is_empty()) {
             p.sentence {
-                @if !is_one { (topic_link(topic)) ": " }
-                bdi { (sentence) }
+                @let sentence = html! { bdi { (sentence) } };
+                @if is_one { (sentence) }
+                @else { (t!("{name}: {value}", name = topic_link(topic), value = sentence)) }
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::server::traffic::percentile;
 use maud::{Markup, html};
 use tidings_domain::activity::Figures;
 use tidings_domain::counts::CountedAction;
+use tidings_language::lists::enumerated;
 use tidings_language::numbers::{decimal, number};
 use tidings_language::{Message, Phrase, m, t};
 
@@ -165,7 +166,8 @@ impl Chart {
                 }
             }
         });
-        let (title, figures) = (title.text(), parts.collect::<Vec<_>>().join("; "));
+        let figures = parts.reduce(|first, second| t!("{first}; {second}", first, second).to_string());
+        let (title, figures) = (title.text(), figures.unwrap_or_default());
         match unit {
             Unit::Hour => t!("{title} by the hour: {figures}", title, figures),
             Unit::Day => t!("{title} by the day: {figures}", title, figures),
@@ -183,7 +185,7 @@ fn in_words(columns: &[Column], numbers: &[u64]) -> String {
             t!("{number} {what}", number, what = what.text()).to_string()
         }
     });
-    parts.collect::<Vec<_>>().join(", ")
+    enumerated(parts).to_string()
 }
 
 /// The parts of a bar: class, upper end and height of each that is not empty.

@@ -3,6 +3,7 @@
 
 use crate::App;
 use crate::features::comments::calls::FoundComment;
+use crate::features::moderation::flagging::reason_name;
 use crate::features::moderation::log::{LogLine, summary};
 use crate::features::stories::calls::NewsEntry;
 use crate::markup::addresses::{address_of_thing, comment_address, news_address, profile_address};
@@ -15,6 +16,7 @@ use tidings_domain::hooks::{self, Event, HookMessage};
 use tidings_domain::moderation::log;
 use tidings_domain::values::{HookFormat, Thing};
 use tidings_domain::{Error, Refusal, Visit, flags};
+use tidings_language::lists::enumerated;
 use tidings_language::{Phrase, n, p, t};
 
 /// The page of the review queue.
@@ -110,7 +112,7 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
                 "{thing} has {count} flag: {reasons}",
                 "{thing} has {count} flags: {reasons}",
                 thing = called(thing),
-                reasons = names.join(", ")
+                reasons = enumerated(reasons.iter().map(|(reason, _)| reason_name(*reason)))
             );
             Told { members, words: words.to_string(), page: QUEUE.to_owned() }
         }
