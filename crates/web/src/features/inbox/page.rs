@@ -316,12 +316,12 @@ pub fn actions() -> Vec<ActionEntry> {
             "/subscribe",
             m!("Subscribe to the comments on a story."),
             |app, by, form: &NewsIdForm| {
-                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id))
+                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id, true))
             },
         )
         .back(SHORT),
         Action::setting("/unsubscribe", m!("Leave the thread of a story."), |app, by, form: &NewsIdForm| {
-            Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
+            Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id, false))
         })
         .back(SHORT),
     ]

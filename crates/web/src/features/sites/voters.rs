@@ -271,11 +271,7 @@ fn page_of_voter(sent: &SentForm, form: &VoterForm, is_done: bool) -> Redirect {
 async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool> {
     let (site, now, user) = (app.site.clone(), app.now(), user.clone());
     let done = begin_long(async move {
-        let result = if is_ban {
-            sites::ban(&site, now, &user, voter).await
-        } else {
-            sites::unban(&site, now, &user, voter).await
-        };
+        let result = sites::set_ban(&site, now, &user, voter, is_ban).await;
         if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &result {
             tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }

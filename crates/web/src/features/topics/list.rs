@@ -17,7 +17,7 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
-use tidings_domain::values::{MAX_TOPIC_SENTENCE, Topic, TopicChoice, size};
+use tidings_domain::values::{MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, Topic, TopicChoice, size};
 use tidings_domain::{Error, User};
 use tidings_keyspace::Within;
 use tidings_language::{Phrase, m, n, p, t};
@@ -259,7 +259,7 @@ fn move_form(frame: &Frame<'_>, topic: &Topic, kind: Move) -> Markup {
 
 /// GET /topics.
 pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup> {
-    let overview = topics::all(&mut visit).await?;
+    let overview = topics::overview(&mut visit, MAX_LISTED_TOPICS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(topics_page(&frame, &overview))
 }
