@@ -19,21 +19,28 @@ use crate::server::{Engine, Server, in_memory};
 /// The page at an address, which must be there.
 #[track_caller]
 pub fn shown(answer: &HttpResponse) -> Page {
-    assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
     Page::of(answer)
 }
 
 /// The page at an address, which must be there.
 pub async fn page(client: &Client, path: &str) -> Page {
     let answer = client.get(path).await;
-    assert_eq!(answer.status, StatusCode::OK, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text());
     shown(&answer)
+}
+
+/// The source of a page, which must be there.
+pub async fn source(client: &Client, path: &str) -> String {
+    let answer = client.get(path).await;
+    assert_eq!(answer.status, StatusCode::OK, "{path}");
+    answer.text()
 }
 
 /// Where an answer leads to, which must be a redirect after a form.
 #[track_caller]
 pub fn redirects_to(answer: &HttpResponse) -> &str {
-    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
     answer.headers[LOCATION].to_str().unwrap()
 }
 
@@ -49,7 +56,7 @@ pub fn redirects_saying<'a>(answer: &'a HttpResponse, path: &str, notice: &str) 
 /// Checks that a response is an error page, and returns its message.
 #[track_caller]
 pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
-    assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, status, "{}", answer.text());
     let page = Page::of(answer);
     assert!(page.links_to("/"));
     page.alert().expect("a message").to_owned()

@@ -41,8 +41,7 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_answer(server: Server
 
 #[in_memory]
 async fn an_action_needs_both_the_session_and_its_secret(server: Server) {
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let before = server.dump().await;
     let with = |auth, apisecret| server.visitor().with_secrets(auth, apisecret);

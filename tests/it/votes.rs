@@ -9,7 +9,7 @@ const ALREADY: &str = "You have already voted on this.";
 
 #[each_engine("one of its kind")]
 async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.advance(60);
     ok(bob.vote(id, "up").await);
@@ -24,7 +24,7 @@ async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item(ser
 
 #[in_memory]
 async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.set_karma(&bob, 29).await;
     let before = server.dump().await;
@@ -40,7 +40,7 @@ async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server:
 
 #[in_memory]
 async fn votes_need_karma(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     ok(bob.vote(one, "up").await);
     refused_saying(bob.vote(two, "up").await, "no karma left to vote with. You earn 1 an hour by visiting.");
@@ -49,7 +49,7 @@ async fn votes_need_karma(server: Server) {
 
 #[in_memory]
 async fn a_karma_source_votes_without_karma_and_goes_below_zero(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     server.set_field("user:2", "flags", "nk").await;
     ok(bob.vote(one, "up").await);
@@ -76,7 +76,7 @@ async fn votes_on_own_items_are_free_of_karma(server: Server) {
 
 #[in_memory]
 async fn a_user_has_one_vote_on_an_item_up_or_down_never_both(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     server.set_karma(&bob, 100).await;
     ok(bob.vote(one, "up").await);
@@ -92,7 +92,7 @@ async fn a_user_has_one_vote_on_an_item_up_or_down_never_both(server: Server) {
 
 #[in_memory]
 async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.write(|batch| batch.delete("user:1")).await;
     ok(bob.vote(id, "up").await);
@@ -104,8 +104,7 @@ async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user(server: Server) {
 /// 10; the rank is score * 1000000 / (age + 8 h)^1.1.
 #[in_memory]
 async fn score_and_rank_are_stored_with_every_vote(server: Server) {
-    let alice = server.member("alice").await;
-    let voter = server.member("voter").await;
+    let [alice, voter] = server.people(["alice", "voter"]).await;
     server.set_karma(&voter, 1_000).await;
     for (up, down, direction, score) in [
         (3, 0, "up", 4.0),
@@ -147,7 +146,7 @@ async fn the_constants_of_karma_are_settings() {
         ("karma.visit_seconds", "60"),
     ];
     let server = Server::start(Engine::Memory, &settings).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     ok(bob.vote(one, "up").await);
     assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (15, 8));
@@ -160,7 +159,7 @@ async fn the_constants_of_karma_are_settings() {
 
 #[in_memory]
 async fn a_karma_that_is_no_number_is_not_made_up(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.set_field("user:2", "karma", "many").await;
     refused(bob.vote(id, "up").await);
@@ -171,7 +170,7 @@ async fn a_karma_that_is_no_number_is_not_made_up(server: Server) {
 
 #[in_memory]
 async fn a_refused_vote_carries_the_votes_and_a_page_can_ask_for_them(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     let comment = alice.comment(id, "words").await;
     let removed = alice.submit_text("Two", "text").await;

@@ -140,7 +140,7 @@ async fn said(client: &Client, word: &str, with_feeds: bool) -> String {
     for address in pages.iter().chain(feeds.iter().filter(|_| with_feeds)) {
         let answer = client.get(address).await;
         assert_eq!(answer.status, 200, "{address}: {answer:?}");
-        said.push_str(&String::from_utf8(answer.body).unwrap());
+        said.push_str(&answer.text());
     }
     said.replace("<mark>", "").replace("</mark>", "")
 }
