@@ -108,11 +108,9 @@ async fn mail_answer(app: &App, id: ModerationId) {
 }
 
 /// POST /moderate: as [`call`], and next.
-pub async fn moderate(
-    app: App,
-    SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
-) -> Result<Redirect> {
-    let id = act(&app, &user, &form.requests()?).await?;
+pub async fn moderate(app: App, sent: SignedForm<(ModerationForm, Next)>) -> Result<Redirect> {
+    let (form, back) = sent.form;
+    let id = act(&app, &sent.user, &form.requests()?).await?;
     Ok(done(back.next.way_back(), id))
 }
 

@@ -3,7 +3,7 @@
 use super::form::{hours, switch};
 use crate::markup::{Member, Page};
 use crate::request::form::{form, parsed, unless_blank, valid};
-use crate::request::{Fields, Form, SignedFields, answer, paging};
+use crate::request::{Fields, SignedFields, answer, paging};
 use crate::{App, RequestError, Result};
 use axum::Json;
 use tidings_domain::accounts::people;
@@ -293,11 +293,8 @@ answer! {
 }
 
 /// GET /api/moderate/people.
-pub async fn list(
-    Page { app, mut visit, .. }: Page<Member>,
-    Form(query): Form<DirectoryQuery>,
-) -> Result<Json<DirectoryResponse>> {
-    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
+pub async fn list(mut page: Page<Member>, fields: Fields) -> Result<Json<DirectoryResponse>> {
+    let DirectoryPart { rows, next, .. } = find(&page.app, &mut page.visit, &fields.read()?).await?;
     Ok(Json((rows, next).into()))
 }
 

@@ -184,15 +184,10 @@ fn sender(from: &Sender) -> &str {
 }
 
 /// GET /messages/:id: before. A thread.
-pub async fn show(
-    PathOf(id): PathOf<MessageThreadId>,
-    Page { app, mut visit, user, here }: Page<Member>,
-    fields: Fields,
-) -> Result<Markup> {
+pub async fn show(id: PathOf<MessageThreadId>, mut page: Page<Member>, fields: Fields) -> Result<Markup> {
     let before = optional(message_calls::number)(&fields, "before")?;
-    let thread = reading::thread(&mut visit, &user, (id, before)).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(thread_page(&frame, (&thread, before.is_some())))
+    let thread = reading::thread(&mut page.visit, &page.user, (id.0, before)).await?;
+    Ok(thread_page(&page.frame().await?, (&thread, before.is_some())))
 }
 
 fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Markup {
