@@ -16,10 +16,9 @@ use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
-use tidings_domain::{Error, Refusal, User};
+use tidings_domain::{Error, Refusal, Role, User};
 use tidings_language::m;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or

@@ -19,8 +19,6 @@ use crate::{App, RequestError, Result};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Visit;
-use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadState, ThreadWindow,
 };
@@ -28,6 +26,7 @@ use tidings_domain::moderation::messages::{self, Matter, NewMessage};
 use tidings_domain::values::{
     Action, MAX_MESSAGE, MESSAGES_A_DAY, MessageAddress, MessageThreadId, ModerationId,
 };
+use tidings_domain::{Role, User, Visit};
 use tidings_language::{Message, m, n, t};
 
 /// The sender, in calls, of an answer whose author is not named.

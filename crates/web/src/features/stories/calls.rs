@@ -139,9 +139,7 @@ pub async fn past(
     let period: Period =
         parse(&day, "day", m!("it must be a day such as 2026-11-21, or a month such as 2026-11"))?;
     let (start, count) = part(start, &count)?;
-    if period.start() > visit.now() {
-        return Err(RequestError::field("day", m!("it is in the future")));
-    }
+    RequestError::field("day", m!("it is in the future")).when(period.start() > visit.now())?;
     let mut page = past::of_period(&mut visit, period, start, count).await?;
     page.total = hidden::count_seen(&mut visit, page.total, |news| period.has(news.ctime)).await?;
     Ok(answer(&visit, &page))

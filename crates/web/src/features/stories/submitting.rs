@@ -61,9 +61,8 @@ pub async fn submit(app: App, here: LocalPath, headers: HeaderMap, form: SignedF
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
 pub async fn edit(id: PathOf<NewsId>, app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
-    if form.fields.read::<NewsIdForm>()?.news_id != id.0 {
-        return Err(RequestError::field("news_id", m!("it must be the number in the address")));
-    }
+    RequestError::field("news_id", m!("it must be the number in the address"))
+        .when(form.fields.read::<NewsIdForm>()?.news_id != id.0)?;
     PostedForm { edited: Some(id.0), form, form_address: String::new() }.respond(&app, &here).await
 }
 
