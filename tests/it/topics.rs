@@ -265,6 +265,9 @@ async fn pages_show_topics_and_offer_them(server: Server) {
         let feed = answer.text();
         assert!(feed.contains("<title>One</title>") && feed.contains(path.trim_end_matches("rust+go/new")));
     }
+    let of_topic = page(&bob, "/topic/rust/new").await;
+    assert_eq!(of_topic.heading(), "New in rust");
+    assert!(of_topic.forms().iter().all(|form| form.action != "/renametopic"));
     for path in ["/topic/none/atom", "/topic/none/new/atom"] {
         error_message(&bob.get(path).await, StatusCode::NOT_FOUND);
     }
@@ -399,6 +402,7 @@ async fn an_interrupted_move_is_finished_by_asking_again(server: Server) {
     }
     let unfinished = page(&alice, "/topics").await;
     assert!(unfinished.content().contains("old to new"));
+    assert!(!page(&server.visitor(), "/topics").await.content().contains("old to new"));
     assert_eq!(redirects_to(&unfinished.form("/mergetopic").send(&alice).await), "/topic/new");
     assert_eq!(counted(&alice).await, counts(&[("new", 7), ("other", 1)]));
     assert!(!page(&alice, "/topics").await.content().contains("not finished"));

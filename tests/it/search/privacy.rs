@@ -56,8 +56,7 @@ impl Posted {
         let name = format!("person{}", letter(number));
         let mut author = server.register(&name).await;
         author.user_id = server.string(&format!("username.to.id:{name}")).await.unwrap().parse().unwrap();
-        let about = [("about", &*format!("{PERSON} {word}")), ("email", ""), ("fullname", "")];
-        ok(author.api_post("/api/updateprofile", &about).await);
+        ok(author.update_profile(&format!("{PERSON} {word}"), "", "").await);
         server.set_karma(&author, 100).await;
         if way == "held" {
             act(alice, "hold", ("user", &name)).await;
