@@ -95,8 +95,7 @@ async fn the_first_screen_shows_much() {
     let server =
         Server::start(Engine::Memory, &[("site.name", "The village paper"), ("search.enabled", "true")])
             .await;
-    let moderator = server.member("admin").await;
-    let alice = server.member("alice").await;
+    let [moderator, alice] = server.people(["admin", "alice"]).await;
     for number in 0..30 {
         let url = format!("https://site-{number}.example.com/");
         alice.submit_link(TITLES[number % TITLES.len()], &url).await;

@@ -28,8 +28,7 @@ async fn a_link_to_a_comment_finds_it_on_any_page() {
 #[tokio::test]
 async fn the_badge_counts_new_replies_until_they_are_read() {
     let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("The story", "its text").await;
     let comment = alice.comment(news, "the comment").await;
     let browser = Browser::open_as(&server, &alice).await;

@@ -87,7 +87,7 @@ async fn a_story_is_submitted_with_a_fetched_title() {
 async fn a_long_thread_is_read_twice_and_the_second_time_what_is_new() {
     for script in [true, false] {
         let server = Server::start(Engine::Memory, &[]).await;
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let [alice, bob] = server.people(["alice", "bob"]).await;
         alice.submit_text("A story", "to talk about").await;
         for number in 1..=LONG_THREAD {
             alice.comment(1, &format!("comment {number}")).await;
@@ -129,7 +129,7 @@ async fn a_long_thread_is_read_twice_and_the_second_time_what_is_new() {
 async fn the_inbox_leads_from_a_mention_to_the_comment_and_then_it_is_read() {
     for script in [true, false] {
         let server = Server::start(Engine::Memory, &[]).await;
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let [alice, bob] = server.people(["alice", "bob"]).await;
         bob.submit_text("A story", "to talk about").await;
         bob.comment(1, "Ask @alice about it").await;
         let browser = open(&server, Some(&alice), script).await;
@@ -152,7 +152,7 @@ async fn the_inbox_leads_from_a_mention_to_the_comment_and_then_it_is_read() {
 async fn a_story_is_saved_hidden_and_shown_again() {
     for script in [true, false] {
         let server = Server::start(Engine::Memory, &[]).await;
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let [alice, bob] = server.people(["alice", "bob"]).await;
         alice.submit_text("A story", "to talk about").await;
         let hidden = format!("user:{}:hidden", bob.user_id);
         let browser = open(&server, Some(&bob), script).await;

@@ -10,8 +10,7 @@ use crate::server::{Engine, Server};
 /// vote down.
 async fn site_with_bob() -> (Server, Client) {
     let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&bob, 100).await;
     for title in ["third", "second", "first"] {
         alice.submit_text(title, "text").await;

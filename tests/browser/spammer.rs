@@ -9,7 +9,6 @@ use crate::browser::Browser;
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::server::{Engine, Server};
 
-/// Everybody may flag.
 /// A word of every post of the spammer, and of nothing else.
 const WORD: &str = "watches";
 /// All that the spammer posts.

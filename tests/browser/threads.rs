@@ -9,7 +9,7 @@ use crate::server::{Engine, Server};
 /// A story with comments by alice: 1 and 4 on the story, 2 and 3 below 1.
 async fn site() -> (Server, Client, Client) {
     let server = Server::start(Engine::Memory, &[]).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "its text").await;
     alice.comment(1, "first comment").await;
     alice.reply(1, 1, "second comment").await;
@@ -150,8 +150,7 @@ async fn a_reader_who_comes_back_jumps_through_what_is_new() {
 #[tokio::test]
 async fn on_a_phone_the_line_of_facts_is_one_line() {
     let server = Server::start(Engine::Memory, &[]).await;
-    let carol = server.member("carol-with-long-name").await;
-    let bob = server.member("bob").await;
+    let [carol, bob] = server.people(["carol-with-long-name", "bob"]).await;
     bob.submit_text("The story", "its text").await;
     let mut parent = carol.comment(1, "a comment").await;
     for _ in 0..7 {

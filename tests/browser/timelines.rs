@@ -6,7 +6,7 @@ use crate::server::{Engine, Server};
 
 async fn two_members() -> (Server, Client, Client) {
     let server = Server::start(Engine::Memory, &[("web.gravatars", "false")]).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     (server, alice, bob)
 }
 

@@ -10,8 +10,7 @@ use crate::server::{Engine, Server};
 /// votes, and the ids of the story and the comment.
 async fn site_with_bob() -> (Server, Client, u64, u64) {
     let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("The story", "its text").await;
     let comment = alice.comment(news, "the comment").await;
     (server, bob, news, comment)
@@ -143,7 +142,7 @@ async fn without_javascript_a_vote_is_taken_back_by_keyboard() {
 #[tokio::test]
 async fn where_votes_are_final_the_pressed_button_keeps_the_focus_and_does_nothing() {
     let server = Server::start(Engine::Memory, &[("karma.take_back_seconds", "0")]).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "its text").await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;

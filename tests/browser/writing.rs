@@ -15,8 +15,7 @@ const TEXT: &str = ".form.in-place textarea";
 /// A story with two comments of bob, and its thread in a browser of alice.
 async fn thread() -> (Server, Client, Browser) {
     let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("The story", "its text").await;
     assert_eq!(news, 1);
     bob.comment(news, "the first comment").await;

@@ -9,11 +9,10 @@ use tidings_keyspace::{Store, StoreOptions};
 
 use crate::client::refused_saying;
 use crate::night::{
-    assert_nothing_is_lost, assert_readers_see, assert_writer_is_told, lasting_redis, post, tidings, visitor,
-    wait_for_health,
+    assert_nothing_is_lost, assert_readers_see, assert_writer_is_told, lasting_redis, post, wait_for_health,
 };
 use crate::outage::wait_for;
-use crate::program::{Program, serve_command, serve_existing_command, wait_until};
+use crate::program::{Program, serve_command, serve_existing_command, succeed, tidings, wait_until};
 use crate::redis_server::RedisServer;
 
 /// A call that reads the store.
@@ -24,12 +23,12 @@ async fn the_site_answers_503_and_takes_redis_when_it_comes() {
     let mut redis = lasting_redis();
     let mut posted = Vec::new();
     let before = Program::start(&redis.url());
-    let alice = visitor(&before).register("alice").await;
+    let alice = before.visitor().register("alice").await;
     post(&alice, &mut posted, "Before").await;
     before.stop();
     redis.stop();
     let mut program = Program::start(&redis.url());
-    let (visitor, alice) = (visitor(&program), alice.at(program.address));
+    let (visitor, alice) = (program.visitor(), alice.at(program.address));
     for path in ["/", "/latest", "/news/1"] {
         let answer = visitor.get(path).await;
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
@@ -72,12 +71,15 @@ async fn an_empty_redis_or_one_of_another_program_is_no_new_site_without_create(
     for url in [&server.url(), &other] {
         for command in ["serve", "check store", "user promote alice", "status"] {
             let words: Vec<_> = command.split(' ').chain(["--store", url]).collect();
-            let (status, said) = tidings(&words);
-            assert_eq!(status, Some(1), "{command}: {said}");
-            assert!(said.contains("there is no site in the database at redis://"), "{command}: {said}");
+            let ran = tidings(&words);
+            assert_eq!(ran.code, Some(1), "{command}: {ran:?}");
+            assert!(
+                ran.said().contains("there is no site in the database at redis://"),
+                "{command}: {ran:?}"
+            );
         }
-        let (_, said) = tidings(&["serve", "--store", url]);
-        assert!(said.contains("add --create"), "{said}");
+        let ran = tidings(&["serve", "--store", url]);
+        assert!(ran.said().contains("add --create"), "{ran:?}");
     }
     let keys =
         Store::open(&server.url(), &StoreOptions::default()).await.unwrap().count_keys().await.unwrap();
@@ -88,8 +90,7 @@ async fn an_empty_redis_or_one_of_another_program_is_no_new_site_without_create(
         redis(&url, &words).await;
         Program::start_command(serve_existing_command(&url, &[])).stop();
     }
-    let (status, said) = tidings(&["create", "--store", &server.url()]);
-    assert_eq!(status, Some(0), "{said}");
+    succeed(&["create", "--store", &server.url()]);
     Program::start_command(serve_existing_command(&server.url(), &[])).stop();
 }
 
@@ -98,7 +99,7 @@ async fn an_empty_redis_that_comes_late_is_no_new_site_until_it_has_one() {
     let mut server = RedisServer::start();
     server.stop();
     let program = Program::start_command(serve_existing_command(&server.url(), &[]));
-    let visitor = visitor(&program);
+    let visitor = program.visitor();
     wait_for_health(&program, 503, "unavailable").await;
     server.start_again();
     program.wait_for_log("there is no site in the database");
@@ -113,13 +114,13 @@ async fn an_empty_redis_that_comes_late_is_no_new_site_until_it_has_one() {
 async fn a_redis_that_loses_its_data_is_refused_until_it_has_them_again() {
     let server = RedisServer::start();
     let programs = [Program::start(&server.url()), Program::start(&server.url())];
-    let alice = visitor(&programs[0]).register("alice").await;
+    let alice = programs[0].visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
     // Another database takes the place of this one; then it is emptied.
     redis(&server.url(), &["SWAPDB", "0", "1"]).await;
     for program in &programs {
-        wait_for(&visitor(program), StatusCode::SERVICE_UNAVAILABLE).await;
+        wait_for(&program.visitor(), StatusCode::SERVICE_UNAVAILABLE).await;
         wait_for_health(program, 503, "unavailable").await;
         let line = program.wait_for_log("has lost its data");
         assert!(line.contains("layout:version"), "{line}");
@@ -129,7 +130,7 @@ async fn a_redis_that_loses_its_data_is_refused_until_it_has_them_again() {
     }
     redis(&server.url(), &["SWAPDB", "0", "1"]).await;
     for program in &programs {
-        wait_for(&visitor(program), StatusCode::OK).await;
+        wait_for(&program.visitor(), StatusCode::OK).await;
         wait_for_health(program, 200, "ok").await;
         assert_readers_see(program, "Before").await;
     }
@@ -137,7 +138,7 @@ async fn a_redis_that_loses_its_data_is_refused_until_it_has_them_again() {
     assert_nothing_is_lost(&programs[0], &server.url(), &posted).await;
     redis(&server.url(), &["FLUSHALL"]).await;
     for program in &programs {
-        wait_for(&visitor(program), StatusCode::SERVICE_UNAVAILABLE).await;
+        wait_for(&program.visitor(), StatusCode::SERVICE_UNAVAILABLE).await;
         wait_for_health(program, 503, "unavailable").await;
     }
 }
@@ -148,22 +149,20 @@ async fn a_backup_that_is_restored_into_an_emptied_redis_is_served_by_the_runnin
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.backup");
     let program = Program::start(&server.url());
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
-    let (status, said) = tidings(&["backup", file.to_str().unwrap(), "--store", &server.url()]);
-    assert_eq!(status, Some(0), "{said}");
+    succeed(&["backup", file.to_str().unwrap(), "--store", &server.url()]);
     redis(&server.url(), &["FLUSHALL"]).await;
-    wait_for(&visitor(&program), StatusCode::SERVICE_UNAVAILABLE).await;
+    wait_for(&program.visitor(), StatusCode::SERVICE_UNAVAILABLE).await;
     program.wait_for_log("has lost its data");
     // A restore that is under way has the version early.
     redis(&server.url(), &["SET", "restore:unfinished", "a"]).await;
     redis(&server.url(), &["SET", "layout:version", "2"]).await;
     program.wait_for_log("the data is being restored");
     redis(&server.url(), &["FLUSHALL"]).await;
-    let (status, said) = tidings(&["restore", file.to_str().unwrap(), "--store", &server.url()]);
-    assert_eq!(status, Some(0), "{said}");
-    wait_for(&visitor(&program), StatusCode::OK).await;
+    succeed(&["restore", file.to_str().unwrap(), "--store", &server.url()]);
+    wait_for(&program.visitor(), StatusCode::OK).await;
     assert_readers_see(&program, "Before").await;
     post(&alice, &mut posted, "After").await;
     assert_nothing_is_lost(&program, &server.url(), &posted).await;

@@ -4,12 +4,12 @@
 use reqwest::StatusCode;
 use reqwest::header::SET_COOKIE;
 use serde_json::Value;
-use tidings_keyspace::Batch;
 
 use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
+use crate::forms::site_with_mail;
 use crate::mails::send_all;
-use crate::server::{Engine, Server, in_memory};
-use crate::smtp_server::{ReceivedMessage, SmtpServer};
+use crate::server::{Server, in_memory};
+use crate::smtp_server::ReceivedMessage;
 
 const NEW_PASSWORD: &str = "battery staple";
 
@@ -80,17 +80,6 @@ async fn a_new_password_ends_all_sessions_and_opens_a_new_one(server: Server) {
     refused(server.visitor().try_log_in("alice", PASSWORD).await);
 }
 
-/// A site with a mail relay, and an account `alice` with an address.
-async fn site_with_mail(engine: Engine) -> (Server, SmtpServer, Client) {
-    let mut relay = SmtpServer::start().await;
-    let server = Server::start(engine, &[("mail.relay", &relay.relay())]).await;
-    let alice = server.register("alice").await;
-    ok(change(&alice, "alice@example.org", "", Some(PASSWORD)).await);
-    let mail = relay.next_message().await;
-    assert_eq!(mail.to, ["alice@example.org"]);
-    (server, relay, alice)
-}
-
 #[track_caller]
 fn check_notice(mail: &ReceivedMessage, to: &str, subject: &str) {
     assert_eq!(mail.to, [to]);
@@ -102,7 +91,7 @@ fn check_notice(mail: &ReceivedMessage, to: &str, subject: &str) {
 
 #[tokio::test]
 async fn both_addresses_hear_of_a_new_address_and_the_owner_of_a_new_password() {
-    let (server, mut relay, alice) = site_with_mail(Engine::Memory).await;
+    let (server, mut relay, alice) = site_with_mail().await;
     ok(change(&alice, "new@example.org", "", Some(PASSWORD)).await);
     check_notice(&relay.next_message().await, "alice@example.org", "e-mail address");
     check_notice(&relay.next_message().await, "new@example.org", "e-mail address");
@@ -122,7 +111,7 @@ async fn both_addresses_hear_of_a_new_address_and_the_owner_of_a_new_password() 
 
 #[tokio::test]
 async fn a_notice_waits_for_a_relay_that_is_away_and_20_a_day_are_sent() {
-    let (server, mut relay, alice) = site_with_mail(Engine::Memory).await;
+    let (server, mut relay, alice) = site_with_mail().await;
     relay.refuse(true);
     ok(change(&alice, "alice@example.org", NEW_PASSWORD, Some(PASSWORD)).await);
     let waits = server.sorted("mail:outbox").await;
@@ -135,14 +124,16 @@ async fn a_notice_waits_for_a_relay_that_is_away_and_20_a_day_are_sent() {
     check_notice(&relay.next_message().await, "alice@example.org", "password");
     assert!(server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty());
 
-    let mut batch = Batch::new();
-    for number in 0..25 {
-        let mail = format!("notice:1:passkey_added-{number}-alice@example.org");
-        for key in ["mail:outbox", "mail:written"] {
-            batch.sorted_add(key, &mail, f64::from(number));
-        }
-    }
-    server.store().commit(batch).await.unwrap();
+    server
+        .write(|batch| {
+            for number in 0..25 {
+                let mail = format!("notice:1:passkey_added-{number}-alice@example.org");
+                for key in ["mail:outbox", "mail:written"] {
+                    batch.sorted_add(key, &mail, f64::from(number));
+                }
+            }
+        })
+        .await;
     send_all(&server).await;
     // One was sent before.
     assert_eq!(relay.waiting(), 19);

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::client::{has_members, ok, refused, refused_saying};
-use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, in_memory};
 
@@ -17,29 +16,29 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
     let made = ok(alice.call(&format!("/api/admin/announcement?text={TEXT}&url=/news/1&hours=2")).await);
     for path in ["/", "/news/1", "/about", "/user/bob", "/nothing-here"] {
         for client in [&server.visitor(), &bob] {
-            assert!(text_of(&client.get(path).await).contains(TEXT), "{path}");
+            assert!(client.text(path).await.contains(TEXT), "{path}");
         }
     }
     // A member dismisses it for good; others still see it.
     let form = page(&bob, "/news/1").await.form("/announcement/dismiss");
     assert_eq!(redirects_to(&form.send(&bob).await), "/news/1");
-    assert!(!text_of(&bob.get("/").await).contains(TEXT));
-    assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
+    assert!(!bob.text("/").await.contains(TEXT));
+    assert!(server.visitor().text("/").await.contains(TEXT));
     // Another one is shown again.
     ok(alice.api_post("/api/admin/announcement", &[("text", "Another"), ("hours", "1")]).await);
-    assert!(text_of(&bob.get("/").await).contains("Another"));
+    assert!(bob.text("/").await.contains("Another"));
     let current = ok(alice.api_get("/api/admin/announcement").await);
     has_members(&current, json!({"text": "Another", "url": "", "hours": 1}));
     server.advance(3_600);
-    assert!(!text_of(&bob.get("/").await).contains("Another"));
+    assert!(!bob.text("/").await.contains("Another"));
     assert_eq!(ok(alice.api_get("/api/admin/announcement").await)["text"], "");
     // To undo a change brings back what was before it.
     let log = ok(server.visitor().api_get("/api/moderations").await);
     has_members(&log["entries"][0], json!({"action": "announce", "reason": "Another"}));
     ok(alice.undo(log["entries"][0]["id"].as_u64().unwrap()).await);
-    assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
+    assert!(server.visitor().text("/").await.contains(TEXT));
     ok(alice.undo(made["moderation_id"].as_u64().unwrap()).await);
-    assert!(!text_of(&server.visitor().get("/").await).contains(TEXT));
+    assert!(!server.visitor().text("/").await.contains(TEXT));
     crate::store_check::demand_clean(&server).await;
 }
 
@@ -52,7 +51,7 @@ async fn pinned_stories_lead_the_front_page(server: Server) {
         server.advance(60);
     }
     let order = async || {
-        let shown = text_of(&server.visitor().get("/").await);
+        let shown = server.visitor().text("/").await;
         let mut places: Vec<_> =
             (0..4).map(|number| (shown.find(&format!("Story {number}")), number)).collect();
         assert!(places.iter().all(|(place, _)| place.is_some()), "{shown}");
@@ -64,18 +63,18 @@ async fn pinned_stories_lead_the_front_page(server: Server) {
     let pinned = format!("{}, {}", stories[0], stories[2]);
     ok(alice.api_post("/api/admin/announcement", &[("pinned", &*pinned), ("pinned_hours", "1")]).await);
     assert_eq!(order().await, [0, 2, 3, 1]);
-    assert_eq!(text_of(&server.visitor().get("/").await).matches(">Pinned<").count(), 2);
-    assert!(!text_of(&server.visitor().get("/latest/0").await).contains(">Pinned<"));
+    assert_eq!(server.visitor().text("/").await.matches(">Pinned<").count(), 2);
+    assert!(!server.visitor().text("/latest/0").await.contains(">Pinned<"));
     // A member who has hidden a pinned story does not see it.
     let bob = server.member("bob").await;
     ok(bob.api_post("/api/hide", &[("news_id", &stories[0].to_string())]).await);
-    assert!(!text_of(&bob.get("/").await).contains("Story 0"));
+    assert!(!bob.text("/").await.contains("Story 0"));
     server.advance(3_600);
     assert_eq!(order().await, [3, 2, 1, 0]);
 }
 
 #[in_memory]
-async fn what_cannot_be_announced_is_refused_by_its_field(server: Server) {
+async fn what_cannot_be_announced_is_refused_by_its_field_and_a_form_replaces_nothing_unseen(server: Server) {
     let alice = server.register("alice").await;
     alice.submit_text("A story", "text").await;
     for (fields, expected) in [
@@ -98,11 +97,6 @@ async fn what_cannot_be_announced_is_refused_by_its_field(server: Server) {
     assert_eq!(form.with("text", TEXT).send(&alice).await.status, 303);
     let form = page(&alice, "/admin/site").await.form("/admin/announcement");
     assert_eq!(form.value("text"), Some(TEXT));
-}
-
-#[in_memory]
-async fn a_form_does_not_replace_an_announcement_that_its_writer_has_not_seen(server: Server) {
-    let alice = server.register("alice").await;
     let old = page(&alice, "/admin/site").await.form("/admin/announcement");
     let first = page(&alice, "/admin/site").await.form("/admin/announcement");
     assert_eq!(first.with("text", "The first").send(&alice).await.status, 303);

@@ -46,7 +46,7 @@ async fn every_call_answers_its_documented_members(server: Server) {
 
 #[in_memory]
 async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
+    let [alice, bob] = server.people(["alice", "Bob"]).await;
     alice.submit_text("Text", "the text").await;
     ok(bob.submit("Link", "http://example.com/", "a comment").await);
     let mut expected = json!({
@@ -67,7 +67,7 @@ async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username(server: Serv
 
 #[in_memory]
 async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("One", "text").await;
     alice.comment(1, "Top").await;
     bob.reply(1, 1, "Reply").await;
@@ -95,7 +95,7 @@ async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies(serv
 
 #[each_engine("other versions")]
 async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("One", "text").await;
     alice.comment(1, "Gone").await;
     bob.reply(1, 1, "Reply").await;
@@ -109,17 +109,9 @@ async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours(server: Serv
 }
 
 #[in_memory]
-async fn the_name_of_an_account_that_is_gone_is_a_string_too(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-    bob.submit_text("One", "text").await;
-    bob.comment(1, "Comment").await;
-    server.write(|batch| batch.delete("user:2")).await;
-    assert_eq!(alice.list("latest").await[0]["username"], "[deleted user]");
-    assert_eq!(alice.thread(1).await[0]["username"], "[deleted user]");
-}
-
-#[in_memory]
-async fn texts_come_back_as_they_were_sent(server: Server) {
+async fn texts_come_back_as_they_were_sent_and_the_name_of_an_account_that_is_gone_is_a_string(
+    server: Server,
+) {
     let alice = server.member("alice").await;
     let odd = "<script>alert('x')</script> & \"quotes\" \\ \u{2028} 日本 🦀 </textarea>\n\ttab";
     alice.submit_text("A <b>title</b> & \"more\"", odd).await;
@@ -127,6 +119,12 @@ async fn texts_come_back_as_they_were_sent(server: Server) {
     assert_eq!(alice.news(1).await["title"], "A <b>title</b> & \"more\"");
     assert_eq!(alice.news(1).await["url"], format!("text://{odd}"));
     assert_eq!(alice.thread(1).await[0]["body"], odd);
+    let bob = server.member("bob").await;
+    bob.submit_text("One", "text").await;
+    bob.comment(2, "Comment").await;
+    server.write(|batch| batch.delete("user:2")).await;
+    assert_eq!(alice.list("latest").await[0]["username"], "[deleted user]");
+    assert_eq!(alice.thread(2).await[0]["username"], "[deleted user]");
 }
 
 #[in_memory]
@@ -144,10 +142,6 @@ async fn getnews_gives_1_to_32_items_and_never_the_whole_site(server: Server) {
         let error = refused(alice.api_get(&format!("/api/getnews/{sort}/0/30")).await);
         assert!(error.starts_with("The field sort"), "{sort}: {error}");
     }
-}
-
-#[in_memory]
-async fn what_is_not_there_is_404(server: Server) {
     let visitor = server.visitor();
     let paths = "/api /api/ /api/nothing /api/getnews /api/getnews/top /api/getcomments/ /api/getcomments/0 \
         /api/getcomments/-1 /api/getcomments/nextid /api/getcomments/1.0 /api/getcomments/%FF \

@@ -17,7 +17,7 @@ const WEEK: u64 = 7 * 86_400;
 
 /// The score of an article posted at a time with some votes.
 #[allow(clippy::cast_precision_loss)]
-fn score(posted: u64, votes: u64) -> f64 {
+pub fn score(posted: u64, votes: u64) -> f64 {
     (posted + 432 * votes) as f64
 }
 
@@ -43,7 +43,7 @@ fn article(title: &str, link: &str, poster: u64, time: u64, votes: u64) -> BTree
 }
 
 /// The ids of a page of the best or the newest articles.
-async fn listed(client: &Client, order: &str, page: u64) -> Vec<u64> {
+pub async fn listed(client: &Client, order: &str, page: u64) -> Vec<u64> {
     let answer = ok(client.api_get(&format!("/api/articles/{order}/{page}")).await);
     answer["articles"].as_array().unwrap().iter().map(|article| article["id"].as_u64().unwrap()).collect()
 }
@@ -68,8 +68,7 @@ async fn a_new_item_is_an_article_with_the_vote_of_its_author(server: Server) {
 
 #[in_memory]
 async fn each_vote_up_counts_once_and_votes_down_do_not(server: Server) {
-    let (alice, bob, carol) =
-        (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+    let [alice, bob, carol] = server.people(["alice", "bob", "carol"]).await;
     let id = alice.submit_text("One", "text").await;
     server.set_karma(&carol, 100).await;
     server.advance(3_600);
@@ -103,8 +102,7 @@ async fn a_vote_never_lengthens_the_life_of_the_list_of_voters(server: Server) {
 
 #[in_memory]
 async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone(server: Server) {
-    let (alice, bob, carol) =
-        (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+    let [alice, bob, carol] = server.people(["alice", "bob", "carol"]).await;
     let id = alice.submit_text("One", "text").await;
     server.advance(WEEK - 1);
     ok(bob.vote(id, "up").await);
@@ -123,7 +121,7 @@ async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone(server: Server)
 
 #[in_memory]
 async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     ok(bob.vote(id, "up").await);
     ok(alice.edit(id, "Another", "http://b.example/", "").await);
@@ -140,7 +138,7 @@ async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
 
 #[in_memory]
 async fn items_without_an_article_work_and_get_no_half_of_one(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let ids = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
     let mut batch = Batch::new();
     for key in ["article:1", "voted:1", "article:2", "voted:2", "score:", "time:"] {
@@ -241,8 +239,7 @@ async fn concurrent_votes_and_submissions_count_exactly(server: Server) {
 async fn the_keys_have_the_types_of_the_book() {
     let server = Server::start(Engine::Redis, &[]).await;
     let mut redis = RedisCommands::connect(server.redis.as_ref().unwrap()).await;
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     alice.submit_on("rust, go", "One").await;
     for path in ["/topic/rust", "/topic/rust/new", "/topic/go+rust", "/topic/rust,go", "/topic/go/new"] {
         assert_eq!(alice.get(path).await.status, 200);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tidings_domain::draws::raise_article_count;
 use tidings_domain::store_check::Part;
 
+use crate::articles::{listed, score};
 use crate::client::{Client, ok};
 use crate::pages::page;
 use crate::redis_commands::RedisCommands;
@@ -13,21 +14,10 @@ use crate::store_check::report_of;
 
 const WEEK: u64 = 7 * 86_400;
 
-/// The score of an article posted at a time with some votes.
-#[allow(clippy::cast_precision_loss)]
-fn score(posted: u64, votes: u64) -> f64 {
-    (posted + 432 * votes) as f64
-}
-
 /// The articles on the first page of the best or the newest.
 async fn articles(client: &Client, order: &str) -> Vec<Value> {
     let answer = ok(client.api_get(&format!("/api/articles/{order}/1")).await);
     answer["articles"].as_array().unwrap().clone()
-}
-
-/// Their ids.
-async fn listed(client: &Client, order: &str) -> Vec<u64> {
-    articles(client, order).await.iter().map(|line| line["id"].as_u64().unwrap()).collect()
 }
 
 /// A program written after the book, which knows nothing of the site but the
@@ -99,9 +89,8 @@ mod program {
 async fn a_program_after_the_book_works_beside_the_site() {
     let server = Server::start(Engine::Redis, &[]).await;
     let mut redis = RedisCommands::connect(server.redis.as_ref().unwrap()).await;
-    let (alice, bob, carol) =
-        (server.member("alice").await, server.member("bob").await, server.member("carol").await);
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
+    let [bob, carol] = server.people(["bob", "carol"]).await;
     let one = alice.submit_on("rust", "One").await;
     server.advance(60);
     let two = bob.submit_on("rust", "Two").await;
@@ -119,13 +108,13 @@ async fn a_program_after_the_book_works_beside_the_site() {
         assert_eq!(book["time"], site["time"].to_string());
     }
     assert_eq!(seen.len(), 2);
-    assert_eq!(listed(&alice, "score").await, [two, one]);
+    assert_eq!(listed(&alice, "score", 1).await, [two, one]);
 
     // Its votes show on the site, once for each user.
     for user in ["user:2", "user:3", "user:7", "user:7", "user:1"] {
         program::article_vote(&mut redis, server.now(), user, "article:1").await;
     }
-    assert_eq!(listed(&alice, "score").await, [one, two]);
+    assert_eq!(listed(&alice, "score", 1).await, [one, two]);
     let best = page(&alice, "/best").await;
     let line = best.one("li", &[("id", "news-1")]).text();
     assert!(line.contains("4 votes"), "{line}");
@@ -168,8 +157,7 @@ async fn write_as_the_book(server: &Server, id: u64, time: &str, link: &str) {
 
 #[each_engine("check")]
 async fn an_article_without_a_story_is_listed_also_with_decimals(server: Server) {
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     let one = alice.submit_on("rust", "One").await;
     server.write(|batch| batch.increment("article:", 1)).await;
     let time = format!("{}.25", START + 10);
@@ -177,7 +165,7 @@ async fn an_article_without_a_story_is_listed_also_with_decimals(server: Server)
     server.write(|batch| batch.add_member("group:rust", "article:2")).await;
     server.advance(60);
     for order in ["score", "time"] {
-        assert_eq!(listed(&alice, order).await, [2, one]);
+        assert_eq!(listed(&alice, order, 1).await, [2, one]);
     }
     #[allow(clippy::cast_precision_loss)]
     let expected = json!({
@@ -195,21 +183,20 @@ async fn an_article_without_a_story_is_listed_also_with_decimals(server: Server)
         }
     }
     for path in ["/best/atom", "/topic/rust/atom"] {
-        let feed = String::from_utf8(alice.get(path).await.body).unwrap();
+        let feed = alice.text(path).await;
         assert!(feed.contains("<title>One</title>") && !feed.contains("considered harmful"), "{path}");
     }
     // A story of ours whose article got decimals from another program.
     let ours = format!("{}.5", START);
     server.write(|batch| batch.set_field("article:1", "time", &ours)).await;
-    assert_eq!(listed(&alice, "score").await, [2, one]);
+    assert_eq!(listed(&alice, "score", 1).await, [2, one]);
 }
 
 #[tokio::test]
 async fn articles_and_topics_of_equal_scores_are_listed_as_the_book_lists_them() {
     let server = Server::start(Engine::Redis, &[]).await;
     let mut redis = RedisCommands::connect(server.redis.as_ref().unwrap()).await;
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     // All at one second.
     for number in 1..=11 {
         alice.submit_on("rust,go,web", &format!("Story {number}")).await;
@@ -237,7 +224,7 @@ async fn only_whole_articles_with_web_links_are_linked(server: Server) {
         write_as_the_book(&server, id, "1795317575.25", link).await;
     }
     server.write(|batch| batch.set_field("article:3", "time", "soon")).await;
-    assert_eq!(listed(&visitor, "time").await, [2, 1]);
+    assert_eq!(listed(&visitor, "time", 1).await, [2, 1]);
     let best = page(&visitor, "/best").await;
     assert!(best.links_to("http://a.example/x%20y%3Cz") && !best.links_to("javascript:alert(1)"));
     assert_eq!(best.find("li", &[("class", "item")]).len(), 2);
@@ -265,7 +252,7 @@ async fn ids_of_stories_and_of_the_books_articles_are_one_sequence() {
         let is_ours = ![3, 4, 6].contains(&id);
         assert_eq!(server.field(&format!("news:{id}"), "title").await.is_some(), is_ours, "{id}");
     }
-    let mut ids = listed(&alice, "score").await;
+    let mut ids = listed(&alice, "score", 1).await;
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7]);
 }
@@ -292,8 +279,7 @@ async fn no_counter_that_is_behind_costs_an_article(server: Server) {
 
 #[each_engine("check")]
 async fn the_repair_keeps_the_articles_of_other_programs(server: Server) {
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     alice.submit_on("rust", "One").await;
     server.write(|batch| batch.increment("article:", 1)).await;
     write_as_the_book(&server, 2, "1795317575.25", "http://a.example/").await;

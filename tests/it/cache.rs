@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reqwest::{Method, StatusCode};
 
-use crate::client::{Client, HttpResponse, PASSWORD, ok};
+use crate::client::{Client, PASSWORD, ok};
 use crate::community::{Access, COUNTS_REQUESTS, Community, PAGES};
 use crate::redis_server::RedisServer;
 use crate::routes::shared_reads;
@@ -29,7 +29,7 @@ async fn read_all(client: &Client) -> BTreeMap<String, (StatusCode, String)> {
     for address in addresses() {
         let answer = client.get(&address).await;
         // Masked secrets differ each time, and so do the ids of requests.
-        let body = without_secrets(&String::from_utf8(answer.body).unwrap());
+        let body = without_secrets(&answer.text());
         let body = body.replace(answer.headers["x-request-id"].to_str().unwrap(), "ID");
         seen.insert(address, (answer.status, body));
     }
@@ -120,63 +120,59 @@ async fn users_see_actions_on_another_server_at_once() {
     act(&alice, &bob, async |after| check_cache(&here, &members, after).await).await;
     // A logout on the other server counts here too.
     ok(bob.api_post("/api/logout", &[]).await);
-    assert!(!text(members[1].get("/").await).contains("/logout"));
+    assert!(!looked(&members[1], "/").await.contains("/logout"));
 }
 
-#[tokio::test]
-async fn a_user_sees_an_action_on_the_next_page() {
+#[each_engine("caches")]
+async fn a_user_sees_an_action_on_the_next_page(server: Server) {
     // Each page is read first, so that it is cached.
-    each_engine(&[], async |server| {
-        let Community { server, alice, bob } = Community::on(server).await;
-        server.set_karma(&bob, 100).await;
-        let looked = async |client: &Client, path: &str| text(client.get(path).await);
-        let pages = ["/", "/latest/0", "/news/1", "/best", "/@alice"];
-        for page in pages {
-            looked(&bob, page).await;
-            looked(&server.visitor(), page).await;
-        }
-        let votes = async |client: &Client, page: &str| looked(client, page).await.matches(PRESSED).count();
-        let mut before = Vec::new();
-        for page in &pages[..4] {
-            before.push(votes(&bob, page).await);
-        }
-        ok(bob.vote(1, "up").await);
-        for (page, before) in pages.iter().zip(before) {
-            assert_eq!(votes(&bob, page).await, before + 1, "{page}");
-            assert_eq!(votes(&server.visitor(), page).await, 0, "{page}");
-        }
-        bob.comment(1, "Quite new").await;
-        assert!(looked(&bob, "/news/1").await.contains("Quite new"));
-        assert!(looked(&server.visitor(), "/news/1").await.contains("Quite new"));
-        let news = bob.submit_text("Just submitted", "text").await;
-        for page in ["/", "/latest/0", "/best/new"] {
-            assert!(looked(&bob, page).await.contains("Just submitted"), "{page}");
-        }
-        assert!(looked(&bob, &format!("/news/{news}")).await.contains("Just submitted"));
-        let page = "/@alice";
-        ok(alice.update_profile("Something about me", "", "").await);
-        assert!(looked(&alice, page).await.contains("Something about me"));
-        assert!(looked(&server.visitor(), page).await.contains("Something about me"));
-        assert!(!looked(&alice, "/home").await.contains("My newest tweet"));
-        alice.tweet("My newest tweet").await;
-        assert!(looked(&alice, "/home").await.contains("My newest tweet"));
-        // A logout takes effect at once.
-        assert!(looked(&bob, "/").await.contains("/logout"));
-        ok(bob.api_post("/api/logout", &[]).await);
-        assert!(!looked(&bob, "/").await.contains("/logout"));
-    })
-    .await;
+    let Community { server, alice, bob } = Community::on(server).await;
+    server.set_karma(&bob, 100).await;
+    let pages = ["/", "/latest/0", "/news/1", "/best", "/@alice"];
+    for page in pages {
+        looked(&bob, page).await;
+        looked(&server.visitor(), page).await;
+    }
+    let votes = async |client: &Client, page: &str| looked(client, page).await.matches(PRESSED).count();
+    let mut before = Vec::new();
+    for page in &pages[..4] {
+        before.push(votes(&bob, page).await);
+    }
+    ok(bob.vote(1, "up").await);
+    for (page, before) in pages.iter().zip(before) {
+        assert_eq!(votes(&bob, page).await, before + 1, "{page}");
+        assert_eq!(votes(&server.visitor(), page).await, 0, "{page}");
+    }
+    bob.comment(1, "Quite new").await;
+    assert!(looked(&bob, "/news/1").await.contains("Quite new"));
+    assert!(looked(&server.visitor(), "/news/1").await.contains("Quite new"));
+    let news = bob.submit_text("Just submitted", "text").await;
+    for page in ["/", "/latest/0", "/best/new"] {
+        assert!(looked(&bob, page).await.contains("Just submitted"), "{page}");
+    }
+    assert!(looked(&bob, &format!("/news/{news}")).await.contains("Just submitted"));
+    let page = "/@alice";
+    ok(alice.update_profile("Something about me", "", "").await);
+    assert!(looked(&alice, page).await.contains("Something about me"));
+    assert!(looked(&server.visitor(), page).await.contains("Something about me"));
+    assert!(!looked(&alice, "/home").await.contains("My newest tweet"));
+    alice.tweet("My newest tweet").await;
+    assert!(looked(&alice, "/home").await.contains("My newest tweet"));
+    // A logout takes effect at once.
+    assert!(looked(&bob, "/").await.contains("/logout"));
+    ok(bob.api_post("/api/logout", &[]).await);
+    assert!(!looked(&bob, "/").await.contains("/logout"));
 }
 
 #[each_engine("caches")]
 async fn the_mentions_in_a_tweet_follow_the_creation_and_deactivation_of_accounts(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let tweet = alice.tweet("Where is @carol?").await;
     // The later pages use what the first one cached of the tweet.
     let links = async || {
         let mut links = Vec::new();
         for page in ["/everyone".to_owned(), "/@alice".to_owned(), format!("/tweet/{tweet}")] {
-            links.push(text(bob.get(&page).await).contains("\"/@carol\""));
+            links.push(looked(&bob, &page).await.contains("\"/@carol\""));
         }
         links
     };
@@ -187,9 +183,11 @@ async fn the_mentions_in_a_tweet_follow_the_creation_and_deactivation_of_account
     assert_eq!(links().await, [false; 3]);
 }
 
-fn text(answer: HttpResponse) -> String {
-    assert_eq!(answer.status, 200);
-    String::from_utf8(answer.body).unwrap()
+/// A page that must be there.
+async fn looked(client: &Client, path: &str) -> String {
+    let answer = client.get(path).await;
+    assert_eq!(answer.status, 200, "{path}");
+    answer.text()
 }
 
 #[each_engine("caches")]
@@ -201,7 +199,7 @@ async fn personal_pages_are_never_shared(server: Server) {
         let is_page = PAGES.iter().any(|(page, _)| *page == address);
         for client in &visitors {
             let answer = client.get(&address).await;
-            let body = String::from_utf8(answer.body.clone()).unwrap();
+            let body = answer.text();
             for member in [&alice, &bob] {
                 let own = client.username == member.username && client.auth.is_some();
                 assert!(own || !body.contains(&secret(member)), "{address} of {:?}", client.username);
@@ -251,7 +249,7 @@ async fn ages_are_current(server: Server) {
                 if client.auth.is_none() && path == "/home" {
                     continue;
                 }
-                let page = text(client.get(path).await);
+                let page = looked(&client, path).await;
                 assert!(page.contains(age), "{path} after {seconds}: {page}");
             }
         }
@@ -271,18 +269,18 @@ async fn visitors_see_writes_of_another_server_within_a_second() {
     let path = format!("/news/{news}");
     for server in [&here, &there] {
         for client in [server.visitor(), alice.at(server.address), bob.at(server.address)] {
-            assert!(!text(client.get(&path).await).contains("From afar"));
+            assert!(!looked(&client, &path).await.contains("From afar"));
         }
     }
     // All users who are logged in see it on every server at once.
     bob.at(there.address).comment(news, "From afar").await;
     for server in [&here, &there] {
         for member in [&alice, &bob] {
-            assert!(text(member.at(server.address).get(&path).await).contains("From afar"));
+            assert!(looked(&member.at(server.address), &path).await.contains("From afar"));
         }
     }
     here.advance(1);
-    assert!(text(here.visitor().get(&path).await).contains("From afar"));
+    assert!(looked(&here.visitor(), &path).await.contains("From afar"));
 }
 
 #[tokio::test]

@@ -3,28 +3,34 @@
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use tidings_testing::certificates::Authority;
 
-use crate::client::{Client, PASSWORD, ok};
-use crate::program::{Program, wait_until};
+use crate::client::{PASSWORD, ok};
+use crate::program::{Program, Ran, wait_until};
 use crate::redis_server::{RedisCluster, RedisServer, ReplicatedRedis, Security};
-use crate::server::http_client;
 use crate::smtp_server::SmtpServer;
 
 /// Runs a command on a store.
-fn run(store: &str, arguments: &[&str], authority: Option<&Path>) -> Output {
+fn run(store: &str, arguments: &[&str], authority: Option<&Path>) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command.args(["--store", store]).args(arguments).env_remove("SSL_CERT_FILE");
     if let Some(authority) = authority {
         command.env("SSL_CERT_FILE", authority);
     }
-    command.output().unwrap()
+    command.output().unwrap().into()
 }
 
-fn add_user(store: &str, name: &str, authority: Option<&Path>) -> Output {
-    run(store, &["user", "add", name, "--create"], authority)
+fn add_user(store: &str, authority: Option<&Path>) -> Ran {
+    run(store, &["user", "add", "alice", "--create"], authority)
+}
+
+/// Asserts that a command does not trust a store.
+fn assert_distrusted(store: &str) {
+    let stranger = add_user(store, None);
+    let reason = stranger.err.to_lowercase();
+    assert!(stranger.code != Some(0) && reason.contains("certificate"), "{stranger:?}");
 }
 
 #[test]
@@ -43,11 +49,8 @@ fn redis_may_have_a_certificate_of_an_authority_of_the_system() {
         "no",
     ]);
     let store = format!("rediss://127.0.0.1:{port}");
-    let stranger = add_user(&store, "alice", None);
-    let reason = String::from_utf8_lossy(&stranger.stderr).into_owned();
-    assert!(!stranger.status.success() && reason.to_lowercase().contains("certificate"), "{reason}");
-    let trusted = add_user(&store, "alice", Some(&authority.file()));
-    assert!(trusted.status.success(), "{trusted:?}");
+    assert_distrusted(&store);
+    add_user(&store, Some(&authority.file())).good();
     assert!(redis.send(b"HGET user:1 username").contains("alice"));
 }
 
@@ -59,9 +62,7 @@ async fn sentinels_and_a_cluster_may_have_certificates_and_passwords() {
     let (mut redis, mut cluster) =
         (ReplicatedRedis::start_secured(&security), RedisCluster::start_secured(&security));
     let (store, timelines) = (redis.url(), cluster.url());
-    let stranger = add_user(&store, "alice", None);
-    let reason = String::from_utf8_lossy(&stranger.stderr).into_owned();
-    assert!(!stranger.status.success() && reason.to_lowercase().contains("certificate"), "{reason}");
+    assert_distrusted(&store);
 
     let settings = [
         ("TIDINGS_TIMELINES__STORE", &*timelines),
@@ -70,7 +71,7 @@ async fn sentinels_and_a_cluster_may_have_certificates_and_passwords() {
         ("SSL_CERT_FILE", file.to_str().unwrap()),
     ];
     let program = Program::start_with(&store, &settings);
-    let visitor = Client::new(http_client(), program.address);
+    let visitor = program.visitor();
     let (alice, bob) = (visitor.register("alice").await, visitor.register("bob").await);
     bob.follow("alice").await;
     let demand_delivery = async |cluster: &RedisCluster| {
@@ -78,8 +79,7 @@ async fn sentinels_and_a_cluster_may_have_certificates_and_passwords() {
         tidings_testing::until(async || alice.try_tweet("Hello").await["status"] == "ok").await;
         let checked = wait_until("a delivery", || {
             let checked = run(&store, &["check", "timelines"], Some(&file));
-            let said = String::from_utf8_lossy(&checked.stdout).into_owned();
-            (checked.status.success() && said.contains("no differences")).then_some(said)
+            (checked.code == Some(0) && checked.out.contains("no differences")).then_some(checked.out)
         });
         assert!(cluster.keys() > 0, "{checked}");
     };
@@ -106,7 +106,7 @@ async fn the_mail_relay_may_have_a_certificate_of_an_authority_of_the_system() {
         ("SSL_CERT_FILE", file.to_str().unwrap()),
     ];
     let program = Program::start_with("redb::memory:", &settings);
-    let visitor = Client::new(http_client(), program.address);
+    let visitor = program.visitor();
     let fields = [("username", "alice"), ("password", PASSWORD), ("email", "alice@example.org")];
     ok(visitor.api_post("/api/create_account", &fields).await);
     ok(visitor.call("/api/reset-password?username=alice&email=alice@example.org").await);

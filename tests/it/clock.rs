@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use reqwest::StatusCode;
 use tidings_domain::accounts::password_reset;
 
-use crate::client::{Client, Fields, PASSWORD};
+use crate::client::{Client, PASSWORD};
 use crate::html::Page;
 use crate::server::{Engine, Server, Settings, each_engine};
 use crate::sites::{uuid, vote};
@@ -63,8 +63,7 @@ impl Rig {
     async fn start(setting: (&str, &str)) -> Self {
         let settings: Settings<'_> = &[setting];
         let server = Server::start(Engine::Memory, settings).await;
-        let author = server.member("author").await;
-        server.set_field("user:1", "flags", "a").await;
+        let author = server.administrator("author").await;
         let mut stories = Vec::new();
         for number in 0..6 {
             // Administrators need not wait.
@@ -83,31 +82,29 @@ impl Rig {
     async fn attempt(&mut self, limited: Limited) -> bool {
         self.attempts += 1;
         let (member, visitor, number) = (&self.member, self.server.visitor(), self.attempts);
-        let story = self.stories[number].to_string();
-        let (news_id, title, name) =
-            (("news_id", &*story), format!("New {number}"), format!("somebody-{number}"));
+        let story = self.stories[number];
+        let (title, name) = (format!("New {number}"), format!("somebody-{number}"));
         match limited {
             Limited::Submit => {
-                let fields = [("news_id", "-1"), ("title", &title), ("url", ""), ("text", "text")];
-                is_ok(member, "/api/submit", &fields).await
+                is_ok(member, &format!("/api/submit?news_id=-1&title={title}&url=&text=text")).await
             }
             Limited::SameUrl => {
                 let answer = member.submit(&title, "http://example.com/", "").await;
                 self.seen.insert(answer["news_id"].as_u64().unwrap())
             }
             Limited::SignUp => {
-                is_ok(&visitor, "/api/create_account", &[("username", &name), ("password", PASSWORD)]).await
+                is_ok(&visitor, &format!("/api/create_account?username={name}&password={PASSWORD}")).await
             }
-            Limited::Tweet => is_ok(member, "/api/tweet", &[("text", "A tweet")]).await,
+            Limited::Tweet => is_ok(member, "/api/tweet?text=A tweet").await,
             Limited::Comment => {
-                let fields = [news_id, ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "A comment")];
-                is_ok(member, "/api/postcomment", &fields).await
+                let comment = "comment_id=-1&parent_id=-1&comment=A comment";
+                is_ok(member, &format!("/api/postcomment?news_id={story}&{comment}")).await
             }
-            Limited::Vote => is_ok(member, "/api/votenews", &[news_id, ("vote_type", "up")]).await,
+            Limited::Vote => is_ok(member, &format!("/api/votenews?news_id={story}&vote_type=up")).await,
             Limited::Read => visitor.get("/").await.status == StatusCode::OK,
             Limited::LogIn => {
                 let log_in = async |password: &str| {
-                    is_ok(&visitor, "/api/login", &[("username", "member"), ("password", password)]).await
+                    is_ok(&visitor, &format!("/api/login?username=member&password={password}")).await
                 };
                 if number == 1 {
                     log_in("a wrong password").await;
@@ -133,9 +130,8 @@ impl Rig {
 }
 
 /// Whether a call was not refused.
-async fn is_ok(client: &Client, path: &str, fields: Fields<'_>) -> bool {
-    let answer = client.post(path, fields).await;
-    answer.json()["status"] == "ok"
+async fn is_ok(client: &Client, request: &str) -> bool {
+    client.answer_to(request).await.json()["status"] == "ok"
 }
 
 /// Votes as a voter whom nobody has seen.

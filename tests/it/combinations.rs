@@ -210,8 +210,7 @@ async fn the_articles_in_all_of_several_topics_are_among_the_first_2000_of_the_s
 
 #[in_memory]
 async fn a_combination_shows_a_new_and_hides_a_deleted_story_at_once(server: Server) {
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     let one = alice.submit_on("rust,go", "One").await;
     for topics in ["rust,go", "rust+go"] {
         assert_eq!(listed(&alice, topics, 1).await, (vec![one], 1));

@@ -14,10 +14,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::client::{Client, PASSWORD, has_members, ok};
+use crate::client::{PASSWORD, has_members, ok};
 use crate::program::{Program, Ran, tidings};
 use crate::redis_server::RedisServer;
-use crate::server::http_client;
 use crate::skips::skip;
 use crate::smtp_server::SmtpServer;
 use tidings_testing::until;
@@ -38,9 +37,19 @@ impl Place {
 
     pub fn redis() -> Self {
         let redis = RedisServer::start();
-        let place = Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) };
-        place.run(&["create"]).good();
-        place
+        let place = Self::at(redis.url());
+        Self { _redis: Some(redis), ..place }.created()
+    }
+
+    /// A store that the test keeps.
+    pub fn at(url: String) -> Self {
+        Self { url, folder: tempfile::tempdir().unwrap(), _redis: None }
+    }
+
+    /// The same with an empty site.
+    pub fn created(self) -> Self {
+        self.run(&["create"]).good();
+        self
     }
 
     pub fn each() -> [Self; 2] {
@@ -81,10 +90,6 @@ impl Place {
 /// The program on a store, on which one address can sign up often.
 pub fn start(place: &Place) -> Program {
     Program::start_with(&place.url, &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")])
-}
-
-pub fn visitor(program: &Program) -> Client {
-    Client::new(http_client(), program.address)
 }
 
 /// Stories as a file to import, numbered from one.
@@ -142,7 +147,7 @@ async fn every_command_says_the_same_with_and_without_a_running_server() {
     for running in [true, false] {
         for place in Place::each() {
             let mut program = start(&place);
-            visitor(&program).register("alice").await;
+            program.visitor().register("alice").await;
             if !running {
                 program.kill();
             }
@@ -179,8 +184,8 @@ fn last_line(text: &str) -> String {
 async fn what_a_command_changes_is_seen_at_once() {
     for place in Place::each() {
         let program = start(&place);
-        let alice = visitor(&program).register("alice").await;
-        let bob = visitor(&program).register("bob").await;
+        let alice = program.visitor().register("alice").await;
+        let bob = program.visitor().register("bob").await;
         bob.submit_text("A story", "with a text").await;
         assert!(alice.is_logged_in().await && bob.is_logged_in().await);
         assert_eq!(bob.get("/admin").await.status, 403);
@@ -200,7 +205,7 @@ async fn what_a_command_changes_is_seen_at_once() {
         bob.log_in("bob", "swordfish 12").await;
 
         // The page is cached, for everybody.
-        let page = async || String::from_utf8(visitor(&program).get("/latest").await.body).unwrap();
+        let page = async || program.visitor().text("/latest").await;
         assert!(page().await.contains("A story"));
         let file = place.file("stories.csv", &stories(1..=3));
         place.run(&["import", "links", file.to_str().unwrap()]).good();
@@ -214,23 +219,23 @@ async fn what_a_command_changes_is_seen_at_once() {
 async fn jobs_that_a_command_leaves_are_done_by_the_server() {
     for place in Place::each() {
         let program = start(&place);
-        visitor(&program).register("alice").await;
-        let bob = visitor(&program).register("bob").await;
+        program.visitor().register("alice").await;
+        let bob = program.visitor().register("bob").await;
         for number in 0..3 {
             bob.submit_text(&format!("Story {number}"), "text").await;
         }
         let removal =
             ["moderate", "remove_all", "user", "bob", "--days", "1", "--as", "alice", "--reason", "spam"];
         place.run(&removal).good();
-        until(async || visitor(&program).list("latest").await.is_empty()).await;
+        until(async || program.visitor().list("latest").await.is_empty()).await;
     }
 }
 
 #[tokio::test]
-async fn two_commands_and_the_site_work_at_once() {
+async fn two_commands_and_the_site_work_at_once_and_a_backup_has_all_of_it() {
     for place in Place::each() {
         let program = start(&place);
-        let alice = visitor(&program).register("alice").await;
+        let alice = program.visitor().register("alice").await;
         let files = [("one.csv", 1..=400), ("two.csv", 401..=800)];
         let files = files.map(|(name, numbers)| place.file(name, &stories(numbers)));
         let imports: Vec<_> = files
@@ -245,6 +250,20 @@ async fn two_commands_and_the_site_work_at_once() {
         }
         let articles = place.run(&["check", "articles"]).good();
         assert!(articles.contains("keys checked, no differences"), "{articles}");
+        // The running store is backed up whole.
+        let backup = place.folder.path().join("site.backup");
+        let backup = backup.to_str().unwrap();
+        let said = place.run(&["backup", backup]).good();
+        assert!(said.starts_with("backed up "), "{said}");
+        let refused = place.run(&["restore", backup]).failed(1);
+        assert!(
+            refused.contains("not empty") || refused.contains("another process has it open"),
+            "{refused}"
+        );
+        let restored = Place::embedded();
+        restored.run(&["restore", backup]).good();
+        assert!(restored.run(&["check", "articles"]).good().contains("keys checked, no differences"));
+        restored.run(&["user", "promote", "alice"]).good();
     }
 }
 
@@ -255,7 +274,7 @@ async fn a_command_whose_server_is_killed_says_so_and_can_be_run_again() {
     let file = place.file("stories.csv", &stories(1..=6_000));
     let import = ["import", "links", file.to_str().unwrap()];
     let running = place.command(&import).spawn().unwrap();
-    until(async || !visitor(&program).list("latest").await.is_empty()).await;
+    until(async || !program.visitor().list("latest").await.is_empty()).await;
     program.kill();
     let message = Ran::from(running.wait_with_output().unwrap()).failed(1);
     assert!(message.contains("running server"), "{message}");
@@ -266,13 +285,12 @@ async fn a_command_whose_server_is_killed_says_so_and_can_be_run_again() {
     assert!(place.run(&["check", "articles"]).good().contains("keys checked, no differences"));
     let program = start(&place);
     place.run(&["user", "add", "alice"]).good();
-    assert_eq!(visitor(&program).list("latest").await.len(), 32);
+    assert_eq!(program.visitor().list("latest").await.len(), 32);
 }
 
 #[test]
-fn an_administrator_is_demoted_as_promote_with_end_does() {
-    let place = Place::embedded();
-    place.run(&["create"]).good();
+fn an_administrator_is_demoted_and_a_generated_password_is_printed_only_for_a_new_account() {
+    let place = Place::embedded().created();
     for name in ["alice", "bob"] {
         place.run_with(&["user", "add", name], "swordfish 12\n", &[]).good();
     }
@@ -283,15 +301,9 @@ fn an_administrator_is_demoted_as_promote_with_end_does() {
     }
     let last = place.run(&["user", "demote", "alice"]).failed(1);
     assert_eq!(last, place.run(&["user", "promote", "alice", "--end"]).failed(1));
-}
-
-#[test]
-fn a_generated_password_is_printed_only_when_it_is_that_of_the_account() {
-    let place = Place::embedded();
-    place.run(&["create"]).good();
-    let added = place.run_with(&["user", "add", "alice"], "\n", &[]).good();
+    let added = place.run_with(&["user", "add", "carol"], "\n", &[]).good();
     assert!(added.starts_with("password: "), "{added}");
-    let taken = place.run_with(&["user", "add", "ALICE"], "\n", &[]);
+    let taken = place.run_with(&["user", "add", "CAROL"], "\n", &[]);
     assert!(taken.code == Some(1) && taken.out.is_empty(), "{taken:?}");
 }
 
@@ -309,8 +321,7 @@ fn a_new_site_that_commands_have_made_is_not_migrated_at_its_first_start() {
 
 #[test]
 fn an_import_that_refuses_a_row_imports_the_others_and_ends_with_1() {
-    let place = Place::embedded();
-    place.run(&["create"]).good();
+    let place = Place::embedded().created();
     let stories = place.file("stories.csv", &(stories(1..=2) + "3,No host,http://,1,jo,1470000000\n"));
     let sites = place.file("sites.csv", "host,votes\nexample.com,5\nlocalhost,5\n");
     for (kind, file, words) in
@@ -390,13 +401,9 @@ async fn a_socket_that_cannot_be_made_is_made_later() {
     // Something is in its way.
     std::fs::create_dir(place.socket()).unwrap();
     let program = start(&place);
-    let conditions = async || {
-        let said = visitor(&program).get("/health/ready").await.json();
-        let conditions = said["conditions"].as_array().unwrap();
-        conditions.iter().map(|condition| condition["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
+    let ready = async || program.visitor().get("/health/ready").await.json();
     program.wait_for_log("commands such as tidings status cannot reach this server");
-    assert_eq!(conditions().await, ["control_socket_missing"]);
+    assert_eq!(status::names(&ready().await), ["control_socket_missing"]);
     let refused = place.run(&["status"]).failed(1);
     assert!(
         refused.contains("does not listen for commands on") && refused.contains("its log says why"),
@@ -405,41 +412,18 @@ async fn a_socket_that_cannot_be_made_is_made_later() {
     std::fs::remove_dir(place.socket()).unwrap();
     program.wait_for_log("commands can reach this server again");
     place.run(&["status"]).good();
-    assert_eq!(conditions().await, [""; 0]);
+    assert_eq!(status::names(&ready().await), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_running_store_is_copied() {
     let place = Place::embedded();
     let program = start(&place);
-    visitor(&program).register("alice").await;
+    program.visitor().register("alice").await;
     let copy = Place::embedded();
     assert!(tidings(&["copy", &place.url, &copy.url]).good().starts_with("copied "));
     place.run(&["user", "promote", "alice"]).good();
     copy.run(&["user", "promote", "alice"]).good();
-}
-
-#[tokio::test]
-async fn a_running_store_is_backed_up_whole() {
-    for place in Place::each() {
-        let program = start(&place);
-        visitor(&program).register("alice").await;
-        let file = place.file("stories.csv", &stories(1..=1_500));
-        place.run(&["import", "links", file.to_str().unwrap()]).good();
-        let backup = place.folder.path().join("site.backup");
-        let backup = backup.to_str().unwrap();
-        let said = place.run(&["backup", backup]).good();
-        assert!(said.starts_with("backed up "), "{said}");
-        let refused = place.run(&["restore", backup]).failed(1);
-        assert!(
-            refused.contains("not empty") || refused.contains("another process has it open"),
-            "{refused}"
-        );
-        let restored = Place::embedded();
-        restored.run(&["restore", backup]).good();
-        assert!(restored.run(&["check", "articles"]).good().contains("keys checked, no differences"));
-        restored.run(&["user", "promote", "alice"]).good();
-    }
 }
 
 /// The keys of the status; the first nine are promised.
@@ -507,7 +491,7 @@ async fn the_status_tells_how_a_running_and_a_stopped_site_are() {
         let socket = place.folder.path().join("chosen");
         let control = [("TIDINGS_SERVER__CONTROL", socket.to_str().unwrap())];
         let program = Program::start_with(&place.url, &control);
-        visitor(&program).register("alice").await;
+        program.visitor().register("alice").await;
         let status = |settings| place.run_with(&["status", "--json"], "", settings);
         let running = status(&control);
         assert_eq!(running.code, Some(0), "{running:?}");
@@ -531,20 +515,6 @@ async fn the_status_tells_how_a_running_and_a_stopped_site_are() {
         assert!(stopped["uptime_seconds"].is_null() && stopped["memory_bytes"].is_null(), "{stopped}");
         assert!(stopped["jobs_waiting"].is_u64() && stopped["read_only"] == false, "{stopped}");
     }
-}
-
-#[test]
-fn a_store_that_cannot_be_reached_has_a_status_too() {
-    let mut redis = RedisServer::start();
-    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
-    redis.stop();
-    let ran = place.run(&["status", "--json"]);
-    let status = status_of(&ran);
-    assert!(status["jobs_waiting"].is_null() && status["read_only"].is_null(), "{status}");
-    assert!(ran.failed(1).contains("tidings: "));
-    let ran = place.run(&["status"]);
-    assert!(ran.out.contains("(CANNOT BE REACHED: "), "{ran:?}");
-    assert_eq!(ran.code, Some(1));
 }
 
 #[test]

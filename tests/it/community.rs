@@ -28,8 +28,8 @@ impl Community {
 
     /// The community on a site that nobody uses yet.
     pub async fn on(server: Server) -> Self {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        server.set_field("user:1", "flags", "a").await;
+        let alice = server.administrator("alice").await;
+        let bob = server.member("bob").await;
         alice.submit_link_on("links, examples", "A link", "http://example.com/one").await;
         bob.submit_text("A text", "Some text").await;
         bob.submit_link("A gone title", "http://gone.example/").await;

@@ -9,6 +9,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::client::{Client, PASSWORD, ok, refused_saying};
+use crate::consistency::check_site;
 use crate::server::{Engine, Server, each_engine};
 
 const CROWD: usize = 64;
@@ -112,7 +113,7 @@ async fn a_url_submitted_by_64_clients_at_once_is_inserted_once_and_all_get_its_
     assert_eq!(stored, [&format!("news:{id}")]);
     assert_eq!(server.ids("news.cron").await, [*id]);
     assert_eq!(server.ids("news.top").await, [*id]);
-    check_counters(&server).await;
+    check_site(&server).await;
 }
 
 #[each_engine("races", &[("limits.submission_seconds", "900")])]
@@ -129,7 +130,7 @@ async fn a_user_submits_once_however_often_they_click(server: Server) {
 #[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_64_concurrent_votes_of_one_user_on_a_story_one_counts(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     server.set_karma(&bob, 1_000).await;
     let answers = at_once((0..CROWD).map(|number| {
@@ -144,13 +145,13 @@ async fn of_64_concurrent_votes_of_one_user_on_a_story_one_counts(server: Server
         (false, true) => assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (1, 994)),
         both => panic!("{both:?}"),
     }
-    check_counters(&server).await;
+    check_site(&server).await;
 }
 
 #[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_votes_never_spend_more_karma_than_there_is(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let mut items = Vec::new();
     for number in 0..40 {
         items.push(alice.submit_text(&format!("Number {number}"), "text").await);
@@ -163,12 +164,12 @@ async fn concurrent_votes_never_spend_more_karma_than_there_is(server: Server) {
     .await;
     assert_eq!(count_ok(&answers), 10);
     assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (11, 0));
-    check_counters(&server).await;
+    check_site(&server).await;
 }
 
 #[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_votes_of_200_users_on_a_comment_all_count(server: Server) {
+async fn concurrent_votes_of_200_users_on_a_comment_and_its_story_all_count(server: Server) {
     let author = server.member("author").await;
     let voters = server.members(200).await;
     let news = author.submit_text("One", "text").await;
@@ -180,20 +181,11 @@ async fn concurrent_votes_of_200_users_on_a_comment_all_count(server: Server) {
     assert_eq!(count_ok(&answers), 200, "{:?}", answers.iter().find(|answer| answer["status"] != "ok"));
     let shown = &author.thread(news).await[0];
     assert_eq!((&shown["up"], &shown["down"]), (&151.into(), &50.into()));
-    check_counters(&server).await;
-}
-
-#[each_engine("races")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_votes_of_200_users_on_a_story_all_count(server: Server) {
-    let author = server.member("author").await;
-    let voters = server.members(200).await;
-    let news = author.submit_text("One", "text").await;
     let fields = [("news_id", news.to_string()), ("vote_type", "up".to_owned())];
     assert_eq!(count_ok(&all_call(&voters, "/api/votenews", &fields).await), 200);
     assert_eq!(server.number("news:1", "up").await, 201);
     assert_eq!(server.karma(&author).await, 201);
-    check_counters(&server).await;
+    check_site(&server).await;
 }
 
 #[each_engine("races")]
@@ -214,7 +206,7 @@ async fn concurrent_comments_are_all_stored_and_counted(server: Server) {
     assert_eq!(thread[0]["replies"].as_array().unwrap().len(), CROWD);
     assert_eq!(server.number("news:1", "comments").await, i64::try_from(CROWD).unwrap() + 1);
     assert_eq!(server.number("user:1", "replies").await, i64::try_from(CROWD).unwrap() - 1);
-    check_counters(&server).await;
+    check_site(&server).await;
 }
 
 #[each_engine("races")]
@@ -251,7 +243,7 @@ async fn votes_and_comments_that_race_with_a_deletion_leave_no_trace_behind_it(s
     assert_eq!(server.sorted("news.top").await, []);
     assert_eq!(server.sorted("news.cron").await, []);
     assert_eq!(server.field("news:1", "del").await.as_deref(), Some("1"));
-    check_counters(&server).await;
+    check_site(&server).await;
 }
 
 /// Voters, stories, and votes or taking them back: small numbers, so that they conflict.
@@ -295,7 +287,7 @@ async fn check_random_votes(server: Server) {
         answers.extend(some.await);
     }
     assert!((30..300).contains(&count_ok(&answers)), "{}", count_ok(&answers));
-    check_counters(&server).await;
+    check_site(&server).await;
 
     let mut karma: BTreeMap<u64, i64> = users.iter().map(|user| (user.user_id, 40)).collect();
     for news in 1..=5_u64 {
@@ -312,9 +304,4 @@ async fn check_random_votes(server: Server) {
         assert_eq!(server.karma(user).await, karma[&user.user_id], "{}", user.username);
         assert!(karma[&user.user_id] >= 0);
     }
-}
-
-/// Counts everything again from what is stored; see [`crate::consistency`].
-async fn check_counters(server: &Server) {
-    crate::consistency::check_site(server).await;
 }

@@ -15,18 +15,18 @@ const ADDRESS: &str = "bob@example.org";
 const DAY: u64 = 86_400;
 
 /// A site that confirms addresses, with its administrator, who needs no address.
-async fn site(engine: Engine) -> (Server, SmtpServer, Client) {
+async fn site() -> (Server, SmtpServer, Client) {
     let relay = SmtpServer::start().await;
     let settings = [("mail.relay", &*relay.relay()), ("site.url", SITE), ("accounts.confirm_email", "true")];
-    let server = Server::start(engine, &settings).await;
+    let server = Server::start(Engine::Memory, &settings).await;
     let alice = server.register("alice").await;
     (server, relay, alice)
 }
 
-/// Signs up as bob, with an address.
-async fn bob(server: &Server) -> Client {
+/// Signs up as bob, with an address. Returns the path of the link in the mail, too.
+async fn bob(server: &Server, relay: &mut SmtpServer) -> (Client, String) {
     ok(sign_up(&server.visitor(), "bob", &[("email", ADDRESS)]).await);
-    server.client_of(2).await
+    (server.client_of(2).await, mailed_link(relay, ADDRESS).await)
 }
 
 /// The path of the link in the next mail.
@@ -40,18 +40,17 @@ async fn mailed_link(relay: &mut SmtpServer, to: &str) -> String {
 
 #[tokio::test]
 async fn whoever_changes_a_confirmed_address_is_asked_again_until_the_change_is_taken_back() {
-    let (server, mut relay, _) = site(Engine::Memory).await;
-    let bob = bob(&server).await;
-    let link = mailed_link(&mut relay, ADDRESS).await;
+    let (server, mut relay, _) = site().await;
+    let (bob, link) = bob(&server, &mut relay).await;
     confirm(&server, &link).await;
     bob.submit_text("A story", "text").await;
     ok(bob.update_profile("", "victim@example.org", "").await);
-    let error = refused(bob.api_post("/api/tweet", &[("text", "text")]).await);
+    let error = refused(bob.try_tweet("text").await);
     assert!(error.starts_with("Confirm your e-mail address first"), "{error}");
     // The address that was confirmed counts until then.
     assert_eq!(server.field("user:2", "email").await.as_deref(), Some(ADDRESS));
     ok(bob.update_profile("", ADDRESS, "").await);
-    ok(bob.api_post("/api/tweet", &[("text", "text")]).await);
+    bob.tweet("text").await;
 }
 
 /// Presses the button on the page of a link.
@@ -67,18 +66,17 @@ async fn confirm(server: &Server, path: &str) {
 
 #[tokio::test]
 async fn a_new_account_can_read_only_until_its_address_is_confirmed() {
-    let (server, mut relay, alice) = site(Engine::Memory).await;
+    let (server, mut relay, alice) = site().await;
     let news = alice.submit_text("A story", "text").await;
     alice.comment(news, "text").await;
     let missing = refused(sign_up(&server.visitor(), "bob", &[]).await);
     assert_eq!(missing, "Enter an e-mail address.");
-    let bob = bob(&server).await;
-    let link = mailed_link(&mut relay, ADDRESS).await;
+    let (bob, link) = bob(&server, &mut relay).await;
     send_all(&server).await;
     let before = server.dump().await;
-    for (path, fields) in writes() {
-        let error = refused(bob.api_post(path, &fields).await);
-        assert!(error.starts_with("Confirm your e-mail address first"), "{path}: {error}");
+    for request in WRITES {
+        let error = refused(bob.call(request).await);
+        assert!(error.starts_with("Confirm your e-mail address first"), "{request}: {error}");
     }
     assert_eq!(server.dump().await, before);
     assert_eq!(bob.get("/").await.status, StatusCode::OK);
@@ -94,28 +92,22 @@ async fn a_new_account_can_read_only_until_its_address_is_confirmed() {
 }
 
 /// Everything that others would see.
-fn writes() -> [(&'static str, Vec<(&'static str, &'static str)>); 9] {
-    [
-        ("/api/submit", vec![("news_id", "-1"), ("title", "A"), ("url", ""), ("text", "text")]),
-        (
-            "/api/postcomment",
-            vec![("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "text")],
-        ),
-        ("/api/votenews", vec![("news_id", "1"), ("vote_type", "up")]),
-        ("/api/votecomment", vec![("comment_id", "1-1"), ("vote_type", "up")]),
-        ("/api/tweet", vec![("text", "text")]),
-        ("/api/follow", vec![("username", "alice")]),
-        ("/api/sites/vote", vec![("link", "example.com"), ("vote", "1")]),
-        ("/api/invite", vec![]),
-        ("/api/updateprofile", vec![("about", "Buy this"), ("email", ADDRESS), ("password", "")]),
-    ]
-}
+const WRITES: [&str; 9] = [
+    "/api/submit?news_id=-1&title=A&url=&text=text",
+    "/api/postcomment?news_id=1&comment_id=-1&parent_id=-1&comment=text",
+    "/api/votenews?news_id=1&vote_type=up",
+    "/api/votecomment?comment_id=1-1&vote_type=up",
+    "/api/tweet?text=text",
+    "/api/follow?username=alice",
+    "/api/sites/vote?link=example.com&vote=1",
+    "/api/invite",
+    "/api/updateprofile?about=Buy this&email=bob@example.org&password=",
+];
 
 #[tokio::test]
 async fn looking_at_a_link_confirms_nothing_and_opening_it_twice_is_no_mistake() {
-    let (server, mut relay, _) = site(Engine::Memory).await;
-    bob(&server).await;
-    let link = mailed_link(&mut relay, ADDRESS).await;
+    let (server, mut relay, _) = site().await;
+    let (_, link) = bob(&server, &mut relay).await;
     send_all(&server).await;
     let before = server.dump().await;
     let answer = server.visitor().get(&link).await;
@@ -132,9 +124,8 @@ async fn looking_at_a_link_confirms_nothing_and_opening_it_twice_is_no_mistake()
 
 #[tokio::test]
 async fn a_link_expires_after_three_days() {
-    let (server, mut relay, _) = site(Engine::Memory).await;
-    bob(&server).await;
-    let link = mailed_link(&mut relay, ADDRESS).await;
+    let (server, mut relay, _) = site().await;
+    let (_, link) = bob(&server, &mut relay).await;
     server.advance(3 * DAY - 1);
     assert_eq!(server.visitor().get(&link).await.status, StatusCode::OK);
     server.advance(1);
@@ -143,9 +134,8 @@ async fn a_link_expires_after_three_days() {
 
 #[tokio::test]
 async fn a_corrected_address_gets_a_link_and_the_former_link_ends() {
-    let (server, mut relay, _) = site(Engine::Memory).await;
-    let bob = bob(&server).await;
-    let former = mailed_link(&mut relay, ADDRESS).await;
+    let (server, mut relay, _) = site().await;
+    let (bob, former) = bob(&server, &mut relay).await;
     ok(bob.update_profile("", "robert@example.org", "").await);
     // The former address is told, too.
     let mut link = None;
@@ -164,9 +154,8 @@ async fn a_corrected_address_gets_a_link_and_the_former_link_ends() {
 
 #[tokio::test]
 async fn the_link_is_sent_again_five_times_a_day_at_most() {
-    let (server, mut relay, alice) = site(Engine::Memory).await;
-    let bob = bob(&server).await;
-    mailed_link(&mut relay, ADDRESS).await;
+    let (server, mut relay, alice) = site().await;
+    let (bob, _) = bob(&server, &mut relay).await;
     let form = page(&bob, "/settings").await.form("/settings/confirm-email");
     for _ in 0..4 {
         redirects_saying(&form.send(&bob).await, "/settings/mail", "link_sent");
@@ -197,7 +186,7 @@ async fn accounts_from_before_the_setting_and_sites_without_it_are_not_concerned
     let refused = refused(sign_up(&server.visitor(), "dave", &[("email", "x")]).await);
     assert_eq!(refused, "Enter an e-mail address such as name@example.com.");
 
-    let (server, _relay, _) = site(Engine::Memory).await;
+    let (server, _relay, _) = site().await;
     let old = server.member("old").await;
     old.submit_text("A story", "text").await;
     assert_eq!(server.visitor().try_log_in("alice", PASSWORD).await["status"], "ok");

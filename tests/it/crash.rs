@@ -20,11 +20,13 @@ use tokio::sync::watch;
 
 use crate::client::{Client, Fields, ok};
 use crate::consistency::{self, Dump, hash, members};
-use crate::program::{Program, open_again};
+use crate::deliveries::client;
+use crate::program::{Program, dump_of, open_again};
+use crate::rolling::add_accounts;
 use crate::server::{dump, http_client};
 
 const KILLS: usize = 20;
-const CLIENTS: usize = 6;
+const CLIENTS: u64 = 6;
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -110,11 +112,7 @@ fn check_acknowledged(dump: &Dump, acknowledged: &[Acknowledged]) {
             }
             Acknowledged::Edit(news, id, text) => assert_eq!(body_of(dump, *news, *id), *text),
             Acknowledged::Deletion(id) => {
-                assert_eq!(
-                    hash(dump, &format!("news:{id}")).get("del").map(String::as_str),
-                    Some("1"),
-                    "{write:?}"
-                );
+                assert_eq!(hash(dump, &format!("news:{id}"))["del"], "1", "{write:?}");
             }
         }
     }
@@ -128,30 +126,6 @@ fn body_of(dump: &Dump, news: u64, comment: u64) -> String {
     comment["body"].as_str().unwrap().to_owned()
 }
 
-/// Makes the accounts that write, without the costs of a registration.
-async fn prepare(path: &Path) {
-    let store = open_again(path).await;
-    let mut batch = Batch::new();
-    batch.set("users.count", CLIENTS.to_string());
-    for id in 1..=CLIENTS {
-        let (name, secret) = (format!("user-{id}"), format!("{id:040}"));
-        let fields = [
-            ("id", id.to_string()),
-            ("username", name.clone()),
-            ("password", String::new()),
-            ("karma", "1000000".to_owned()),
-            ("auth", secret.clone()),
-            ("apisecret", secret.clone()),
-            ("karma_incr_time", "4000000000".to_owned()),
-        ];
-        batch.set_fields(format!("user:{id}"), fields);
-        batch.set(format!("username.to.id:{name}"), id.to_string());
-        batch.set(format!("auth:{secret}"), id.to_string());
-    }
-    store.commit(batch).await.unwrap();
-    store.close().await;
-}
-
 /// How many writes to let pass before each kill, and how many microseconds more.
 fn moments() -> Vec<(usize, u64)> {
     let moment = (1..40_usize, 0..20_000_u64);
@@ -162,19 +136,12 @@ fn moments() -> Vec<(usize, u64)> {
 async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_there_and_none_is_half_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("site.redb");
-    prepare(&path).await;
+    let url = format!("redb:{}", path.display());
+    add_accounts(&url, CLIENTS).await;
     let mut acknowledged = Vec::new();
     for (round, (writes, microseconds)) in moments().into_iter().enumerate() {
-        let mut program = Program::start(&format!("redb:{}", path.display()));
-        let clients: Vec<Client> = (1..=CLIENTS)
-            .map(|id| {
-                let secret = format!("{id:040}");
-                let mut client =
-                    Client::new(http_client(), program.address).with_secrets(Some(&secret), Some(&secret));
-                client.user_id = u64::try_from(id).unwrap();
-                client
-            })
-            .collect();
+        let mut program = Program::start(&url);
+        let clients: Vec<Client> = (1..=CLIENTS).map(|id| client(&program, id)).collect();
         if round == 0 {
             assert_eq!(submit(&clients[0], "The first").await, Some(1));
             acknowledged.push(Acknowledged::News(1, "The first".to_owned()));
@@ -196,11 +163,9 @@ async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_ther
             acknowledged.extend(stream.await.unwrap());
         }
 
-        let store = open_again(&path).await;
-        let dump = dump(&store).await;
+        let dump = dump_of(&path).await;
         check_acknowledged(&dump, &acknowledged);
         consistency::check(&dump);
-        store.close().await;
     }
     assert!(acknowledged.len() > KILLS * 10, "{}", acknowledged.len());
 }
@@ -231,37 +196,31 @@ async fn moderate_until_killed(moderator: Client, round: u64, told: watch::Sende
 async fn an_action_of_a_moderator_that_is_killed_has_its_line_and_its_effect_or_neither() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("site.redb");
-    prepare(&path).await;
+    let url = format!("redb:{}", path.display());
+    add_accounts(&url, CLIENTS).await;
     let store = open_again(&path).await;
     store.commit(Batch::of(|batch| batch.set_field("user:1", "flags", "m"))).await.unwrap();
     store.close().await;
-    let url = format!("redb:{}", path.display());
     let mut acted = 0;
     for round in 0..10_u64 {
         let mut program = Program::start(&url);
-        let client = |id: usize| {
-            let secret = format!("{id:040}");
-            Client::new(http_client(), program.address).with_secrets(Some(&secret), Some(&secret))
-        };
         if round == 0 {
             for author in [2, 3, 4, 5, 6, 2] {
                 let title = format!("Story of {author}");
                 let fields = [("news_id", "-1"), ("title", &*title), ("text", "text"), ("topics", "rust")];
-                let answer = client(author).api_post("/api/submit", &fields).await;
+                let answer = client(&program, author).api_post("/api/submit", &fields).await;
                 // Some may only submit once in a while.
                 assert!(answer["status"] == "ok" || author == 2, "{answer}");
             }
         }
         let (told, mut lines) = watch::channel(0);
-        let moderating = tokio::spawn(moderate_until_killed(client(1), round, told));
+        let moderating = tokio::spawn(moderate_until_killed(client(&program, 1), round, told));
         lines.wait_for(|last| *last > acted).await.unwrap();
         // Not synchronisation: a moment of its own for every kill.
         tokio::time::sleep(Duration::from_millis(round * 23)).await;
         program.kill();
         let last = moderating.await.unwrap();
-        let store = open_again(&path).await;
-        let dump = dump(&store).await;
-        store.close().await;
+        let dump = dump_of(&path).await;
         consistency::check(&dump);
         assert!(last == 0 || dump.contains_key(&format!("moderation:{last}")), "line {last}");
         acted = acted.max(last);
@@ -327,9 +286,7 @@ async fn a_ban_that_is_killed_is_exact_at_every_moment_and_is_finished_by_the_ne
         program.kill();
         asked.await.unwrap();
 
-        let store = open_again(&path).await;
-        let killed = dump(&store).await;
-        store.close().await;
+        let killed = dump_of(&path).await;
         consistency::check(&killed);
         interrupted += usize::from(killed.contains_key("sites:unfinished"));
         if interrupted == 4 {
@@ -344,8 +301,7 @@ async fn a_ban_that_is_killed_is_exact_at_every_moment_and_is_finished_by_the_ne
     tidings_testing::until(async || client.api_get(&path_of_voter).await["voter"]["is_banned"] == false)
         .await;
     drop(program);
-    let store = open_again(&path).await;
-    let dump = dump(&store).await;
+    let dump = dump_of(&path).await;
     consistency::check(&dump);
     assert_eq!(members(&dump, "links:sum").len(), 3_000);
     assert!(!dump.contains_key("sites:unfinished"));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::bench_dataset::{self, LONG_THREAD_DEPTH, Plan, Size, people};
 use crate::client::ok;
 use crate::consistency;
-use crate::server::{Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 #[each_engine("check")]
 async fn the_dataset_of_the_benches_is_a_valid_site(server: Server) {
@@ -15,9 +15,10 @@ async fn the_dataset_of_the_benches_is_a_valid_site(server: Server) {
     consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn the_dataset_of_the_benches_has_one_thread_that_is_long_and_deep() {
-    let server = Server::start(crate::server::Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_dataset_of_the_benches_has_one_thread_that_is_long_and_deep_and_newcomers_may_vote(
+    server: Server,
+) {
     let plan = Plan::new(Size::small(), server.app.now());
     bench_dataset::write(server.store(), &plan).await;
     let dump = server.dump().await;
@@ -34,26 +35,6 @@ async fn the_dataset_of_the_benches_has_one_thread_that_is_long_and_deep() {
     };
     let deepest = thread.keys().filter(|field| *field != "nextid").map(|field| depth(field.clone())).max();
     assert_eq!(deepest, Some(LONG_THREAD_DEPTH));
-}
-
-#[tokio::test]
-async fn the_dataset_of_the_benches_is_the_same_every_time() {
-    let mut dumps = Vec::new();
-    for _ in 0..2 {
-        let server = Server::start(crate::server::Engine::Memory, &[]).await;
-        bench_dataset::write(server.store(), &Plan::new(Size::small(), server.app.now())).await;
-        dumps.push(server.dump().await);
-    }
-    assert_eq!(dumps[0], dumps[1]);
-    let tokens: BTreeSet<String> = (1..=100).map(people::auth).collect();
-    assert_eq!(tokens.len(), 100, "everybody has a session of their own");
-}
-
-#[tokio::test]
-async fn newcomers_of_the_dataset_may_vote_on_everything() {
-    let server = Server::start(crate::server::Engine::Memory, &[]).await;
-    let plan = Plan::new(Size::small(), server.app.now());
-    bench_dataset::write(server.store(), &plan).await;
     let mut newcomer = server.visitor();
     let user = plan.size.users;
     newcomer.auth = Some(people::auth(user));
@@ -61,4 +42,17 @@ async fn newcomers_of_the_dataset_may_vote_on_everything() {
     for id in 1..=plan.size.news {
         ok(newcomer.vote(id, "up").await);
     }
+}
+
+#[tokio::test]
+async fn the_dataset_of_the_benches_is_the_same_every_time() {
+    let mut dumps = Vec::new();
+    for _ in 0..2 {
+        let server = Server::start(Engine::Memory, &[]).await;
+        bench_dataset::write(server.store(), &Plan::new(Size::small(), server.app.now())).await;
+        dumps.push(server.dump().await);
+    }
+    assert_eq!(dumps[0], dumps[1]);
+    let tokens: BTreeSet<String> = (1..=100).map(people::auth).collect();
+    assert_eq!(tokens.len(), 100, "everybody has a session of their own");
 }

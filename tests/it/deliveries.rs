@@ -10,7 +10,7 @@ use tidings_keyspace::{Batch, Order, Store, StoreOptions, read};
 use crate::client::{Client, ok};
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
-use crate::server::http_client;
+use crate::rolling::secret_of;
 use tidings_testing::{until, until_ok};
 
 pub(super) const FOLLOWERS: u64 = 20_000;
@@ -19,10 +19,6 @@ pub(super) const AUTHOR: u64 = 1;
 pub(super) const PULL_LIMIT: &str = "100000";
 /// Milliseconds after which a server is killed that has just accepted a tweet.
 pub(super) const KILLED_AFTER: [u64; 6] = [0, 10, 40, 90, 160, 250];
-
-fn secret(user: u64) -> String {
-    format!("{user:040}")
-}
 
 /// An author with very many followers, some of whom started to follow in the same second.
 pub(super) async fn prepare(store: &Store) {
@@ -35,12 +31,12 @@ pub(super) async fn prepare(store: &Store) {
             let fields = [
                 ("id", user.to_string()),
                 ("username", name.clone()),
-                ("auth", secret(*user)),
-                ("apisecret", secret(*user)),
+                ("auth", secret_of(*user)),
+                ("apisecret", secret_of(*user)),
             ];
             batch.set_fields(format!("user:{user}"), fields);
             batch.set(format!("username.to.id:{name}"), user.to_string());
-            batch.set(format!("auth:{}", secret(*user)), user.to_string());
+            batch.set(format!("auth:{}", secret_of(*user)), user.to_string());
             if *user != AUTHOR {
                 let since = f64::from(u32::try_from(user / 3).unwrap());
                 batch.sorted_add(format!("user:{AUTHOR}:followers"), user.to_string(), since);
@@ -54,9 +50,10 @@ pub(super) async fn prepare(store: &Store) {
     store.commit(batch).await.unwrap();
 }
 
+/// A client of one of the accounts.
 pub(super) fn client(program: &Program, user: u64) -> Client {
-    let mut client =
-        Client::new(http_client(), program.address).with_secrets(Some(&secret(user)), Some(&secret(user)));
+    let secret = secret_of(user);
+    let mut client = program.visitor().with_secrets(Some(&secret), Some(&secret));
     client.user_id = user;
     client
 }
@@ -66,8 +63,7 @@ fn start(store: &str) -> Program {
 }
 
 pub(super) async fn tweet(program: &Program, text: &str) -> u64 {
-    let answer = client(program, AUTHOR).api_post("/api/tweet", &[("text", text)]).await;
-    ok(answer)["tweet_id"].as_u64().unwrap()
+    client(program, AUTHOR).tweet(text).await
 }
 
 /// Waits until the last follower has all tweets in the home timeline. A dead server's work is taken over within

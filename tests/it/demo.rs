@@ -1,8 +1,16 @@
 //! `tidings demo`: a site to try, which leaves nothing behind.
 
-use crate::program::Program;
+use crate::program::{Program, Ran};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A command of the program with a folder for temporary files.
+fn tidings(temporary: &TempDir, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(words).env("TMPDIR", temporary.path()).stdin(Stdio::null());
+    command
+}
 
 /// The folder of the demo in a folder for temporary files.
 fn folder_in(temporary: &Path) -> Option<PathBuf> {
@@ -53,9 +61,7 @@ async fn check_searches(site: &str) {
 #[tokio::test]
 async fn the_demo_speaks_the_language_that_it_is_asked_for() {
     let temporary = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    command.args(["demo", "--language", "it"]).env("TMPDIR", temporary.path()).stdin(Stdio::null());
-    let demo = Program::start_command(command);
+    let demo = Program::start_command(tidings(&temporary, &["demo", "--language", "it"]));
     let front = reqwest::get(format!("http://localhost:{}/", demo.address.port()))
         .await
         .unwrap()
@@ -68,14 +74,7 @@ async fn the_demo_speaks_the_language_that_it_is_asked_for() {
 #[tokio::test]
 async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
     let temporary = tempfile::tempdir().unwrap();
-    let tidings = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-        command.env("TMPDIR", temporary.path()).stdin(Stdio::null());
-        command
-    };
-    let mut command = tidings();
-    command.arg("demo");
-    let mut demo = Program::start_command(command);
+    let mut demo = Program::start_command(tidings(&temporary, &["demo"]));
     let folder = folder_in(temporary.path()).unwrap();
     let site = format!("http://localhost:{}", demo.address.port());
     for (page, text) in [
@@ -93,13 +92,9 @@ async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
     }
     check_searches(&site).await;
     let store = format!("redb:{}", folder.join("demo.redb").display());
-    let checked = tidings()
-        .args(["check", "store", "--store", &store])
-        .env("TIDINGS_SITE__URL", &site)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&checked.stdout);
-    assert!(checked.status.success() && said.contains("no differences"), "{said}");
+    let mut check = tidings(&temporary, &["check", "store", "--store", &store]);
+    let said = Ran::from(check.env("TIDINGS_SITE__URL", &site).output().unwrap()).good();
+    assert!(said.contains("no differences"), "{said}");
     demo.signal("-INT");
     assert!(demo.wait().success());
     assert_eq!(folder_in(temporary.path()), None);
@@ -108,20 +103,16 @@ async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
 #[tokio::test]
 async fn the_demo_listens_where_it_is_told_and_its_last_lines_are_the_accounts() {
     let temporary = tempfile::tempdir().unwrap();
-    let tidings = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-        command.args(words).env("TMPDIR", temporary.path()).stdin(Stdio::null());
-        command
-    };
-    let help = String::from_utf8(tidings(&["demo", "--help"]).output().unwrap().stdout).unwrap();
+    let run = |words: &[&str]| Ran::from(tidings(&temporary, words).output().unwrap());
+    let help = run(&["demo", "--help"]).good();
     assert!(help.contains("--listen") && !help.contains("--store") && !help.contains("--config"), "{help}");
     for words in [["demo", "--store", "redb::memory:"], ["demo", "--config", "none.toml"]] {
-        assert_eq!(tidings(&words).output().unwrap().status.code(), Some(2), "{words:?}");
+        run(&words).failed(2);
     }
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let said = temporary.path().join("said");
     let file = std::fs::File::create(&said).unwrap();
-    let mut command = tidings(&["demo", "--listen", &free.to_string()]);
+    let mut command = tidings(&temporary, &["demo", "--listen", &free.to_string()]);
     command.stdout(file.try_clone().unwrap()).stderr(file);
     let mut demo = command.spawn().unwrap();
     let text = || std::fs::read_to_string(&said).unwrap();

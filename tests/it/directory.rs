@@ -7,7 +7,7 @@ use tidings_domain::values::MAX_NOTES;
 use crate::client::{Client, ok, refused, refused_saying};
 use crate::commands::Place;
 use crate::pages::page;
-use crate::server::{Batch, Server, in_memory};
+use crate::server::{Server, in_memory};
 
 const SEARCHED: [(&str, &str); 3] = [("search.enabled", "true"), ("trust.days", "7"), ("trust.karma", "10")];
 
@@ -35,12 +35,8 @@ async fn act(by: &Client, names: &str, action: &str, more: &[(&str, &str)]) -> V
 /// An administrator, a moderator, and four members.
 async fn people(server: &Server) -> [Client; 2] {
     let alice = server.register("alice").await;
-    let moderator = server.member("mod").await;
-    server.set_field("user:2", "flags", "m").await;
-    server.members(0).await;
-    for name in ["bob", "bella", "carl", "dora"] {
-        server.member(name).await;
-    }
+    let moderator = server.moderator("mod").await;
+    server.people(["bob", "bella", "carl", "dora"]).await;
     for (id, field, value) in [
         (3, "fullname", "Robert van Dijk"),
         (3, "email", "Robert@mail.example"),
@@ -180,18 +176,13 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server
     let [alice, moderator] = people(&server).await;
     // As an import has written it.
     let name = "da[v],e";
-    let mut batch = Batch::new();
-    batch.set_field("user:3", "username", name);
-    batch.set("username.to.id:da[v],e", "3");
-    server.commit(batch).await;
+    server.set_field("user:3", "username", name).await;
+    server.write(|batch| batch.set("username.to.id:da[v],e", "3")).await;
     let bob = server.client_of(3).await.forwarded_for("192.0.2.1");
     bob.tweet("A post").await;
     server.client_of(4).await.forwarded_for("192.0.2.2").tweet("A post").await;
-    let tag =
-        ok(alice.api_get("/api/moderate/people?count=50").await)["people"].as_array().unwrap()[3]["network"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+    let people = ok(alice.api_get("/api/moderate/people?count=50").await);
+    let tag = people["people"][3]["network"].as_str().unwrap();
     let address = format!("/people?network={tag}&sort=age");
     let form = form_of(&page(&moderator, &address).await);
     for (ticked, address) in [("person.3", address.clone()), ("person.4", format!("{address}&all=1"))] {
@@ -201,7 +192,7 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server
         let back = typed.send(&moderator).await;
         assert_eq!(back.status, StatusCode::BAD_REQUEST);
         let back = crate::html::Page::of(&back);
-        assert_eq!(back.one("input", &[("name", "network")]).attribute("value"), Some(&*tag));
+        assert_eq!(back.one("input", &[("name", "network")]).attribute("value"), Some(tag));
         let again = form_of(&back);
         for (field, value) in [("reason", "A note"), ("hours", "many")] {
             assert_eq!(again.value(field), Some(value), "{field}");

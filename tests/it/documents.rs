@@ -33,6 +33,19 @@ pub fn files(endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
+/// The Rust files of folders of the project: their texts by their paths from its root.
+pub fn rust_files(folders: &[impl AsRef<str>]) -> BTreeMap<String, String> {
+    let is_wanted = |path: &Path| folders.iter().any(|folder| path.starts_with(folder.as_ref()));
+    let mut texts = BTreeMap::new();
+    for file in files(&["rs"]) {
+        let path = file.strip_prefix(ROOT).unwrap();
+        if is_wanted(path) {
+            texts.insert(path.to_str().unwrap().to_owned(), fs::read_to_string(&file).unwrap());
+        }
+    }
+    texts
+}
+
 /// The lines of a document that are not in a block of code.
 fn prose(text: &str) -> Vec<&str> {
     let mut is_code = false;

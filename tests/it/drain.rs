@@ -4,8 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::program::{Program, open_again, serve_command, wait_until};
-use crate::server::dump;
+use crate::program::{Program, dump_of, wait_until};
 
 /// How long anything that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -215,12 +214,11 @@ fn a_program_that_drains_serves_new_connections_and_says_that_it_stops() {
 
 #[test]
 fn a_request_that_never_ends_keeps_the_program_for_ten_seconds_at_most() {
-    let mut program = Program::start_command(serve_command("redb::memory:", &[]));
+    let program = program();
     let mut stream = connect(program.address);
     send(&mut stream, &login_head(""));
     let began = Instant::now();
-    program.signal("-TERM");
-    assert!(program.wait().success());
+    program.stop();
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }
 
@@ -240,8 +238,6 @@ async fn a_client_that_never_ends_costs_no_figures() {
     program.signal("-TERM");
     assert!(program.wait().success());
     assert!(program.log().contains("some connections were still open"), "{}", program.log());
-    let store = open_again(&path).await;
-    let dump = dump(&store).await;
-    store.close().await;
+    let dump = dump_of(&path).await;
     assert!(dump.keys().any(|key| key.starts_with("statistics:hour:")), "{:?}", dump.keys());
 }

@@ -12,7 +12,7 @@ const FREE: [(&str, &str); 2] = [("karma.economy", "free"), ("karma.visit_second
 
 /// A site with free votes up: alice with a story and a comment, bob and carol.
 async fn community(server: &Server) -> [Client; 3] {
-    let clients = [server.member("alice").await, server.member("bob").await, server.member("carol").await];
+    let clients = server.people(["alice", "bob", "carol"]).await;
     let story = clients[0].submit_link("A story", "https://example.com/").await;
     let comment = clients[0].comment(story, "A comment").await;
     assert_eq!((story, comment), (1, 1));
@@ -27,8 +27,10 @@ async fn vote(client: &Client, on: &str, vote: &str) -> Result<(), String> {
 }
 
 #[in_memory(&FREE)]
-async fn votes_up_are_free_and_give_karma_on_stories_and_comments(server: Server) {
-    let [alice, bob, _] = &community(&server).await;
+async fn votes_up_are_free_and_give_karma_and_a_vote_down_costs_1_and_needs_30_except_of_moderators(
+    server: Server,
+) {
+    let [alice, bob, carol] = &community(&server).await;
     let before = server.karma(alice).await;
     server.set_karma(bob, -3).await;
     for on in ["1", "1-1"] {
@@ -37,12 +39,7 @@ async fn votes_up_are_free_and_give_karma_on_stories_and_comments(server: Server
         vote(bob, on, "none").await.unwrap();
         assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, -3), "{on}");
     }
-}
-
-#[in_memory(&FREE)]
-async fn a_vote_down_needs_30_costs_1_and_comes_back_exactly(server: Server) {
-    let [alice, bob, _] = &community(&server).await;
-    let before = server.karma(alice).await;
+    // Votes taken back are exactly as if they had not been cast.
     for on in ["1", "1-1"] {
         server.set_karma(bob, 29).await;
         let refused = vote(bob, on, "down").await.unwrap_err();
@@ -53,14 +50,9 @@ async fn a_vote_down_needs_30_costs_1_and_comes_back_exactly(server: Server) {
         vote(bob, on, "none").await.unwrap();
         assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, 30), "{on}");
     }
-}
-
-#[in_memory(&FREE)]
-async fn moderators_need_no_karma_and_never_fall_below_zero(server: Server) {
-    let [_, _, carol] = &community(&server).await;
+    // Moderators need no karma and never fall below zero.
     server.set_field(&format!("user:{}", carol.user_id), "flags", "m").await;
     for (karma, left) in [(0, 0), (1, 0)] {
-        server.set_karma(carol, karma).await;
         for on in ["1", "1-1"] {
             server.set_karma(carol, karma).await;
             vote(carol, on, "down").await.unwrap();

@@ -45,7 +45,7 @@ async fn own_votes_are_shown_up_to_the_cached_number_of_votes_and_beyond() {
         let mut rounds = Vec::new();
         for votes in [4_000, 4_001] {
             let server = Server::start(Engine::Memory, &[]).await;
-            let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+            let [alice, bob] = server.people(["alice", "bob"]).await;
             let news = bob.submit_text("Very popular", "text").await;
             server.set_karma(&alice, 100).await;
             ok(alice.vote(news, direction).await);
@@ -81,26 +81,16 @@ async fn own_votes_are_shown_up_to_the_cached_number_of_votes_and_beyond() {
 }
 
 #[tokio::test]
-async fn all_ranks_are_recomputed_however_many_chunks_they_are() {
+async fn all_ranks_are_recomputed_and_all_articles_checked_however_many_chunks_they_are() {
     for count in [199, 200, 201, 401] {
         let server = Server::start(Engine::Memory, &[]).await;
-        let alice = server.member("alice").await;
-        server.set_field("user:1", "flags", "a").await;
+        let alice = server.administrator("alice").await;
         write_news(&server, count).await;
         let answer = alice.post("/admin/recompute", &[]).await;
         assert_eq!(answer.status, 303);
         let top = server.sorted("news.top").await;
         assert_eq!(u64::try_from(top.len()).unwrap(), count);
         assert!(top.iter().all(|(_, rank)| *rank > 0.0), "{count}: {:?}", top.first());
-    }
-}
-
-#[tokio::test]
-async fn all_articles_are_checked_however_many_chunks_they_are() {
-    for count in [199, 200, 201, 401] {
-        let server = Server::start(Engine::Memory, &[]).await;
-        server.member("alice").await;
-        write_news(&server, count).await;
         for (repair, different) in [(false, count), (true, count), (false, 0)] {
             let found = report_of(Part::Articles, &server, repair).await;
             let articles =

@@ -9,8 +9,7 @@ use tidings::backup::take;
 use tidings_domain::moderation::retention;
 
 use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
-use crate::commands::{Place, start, visitor};
-use crate::night::text_of;
+use crate::commands::{Place, start};
 use crate::pages::page;
 use crate::program::Program;
 use crate::server::{Batch, Server, each_engine, in_memory};
@@ -22,12 +21,11 @@ const WORD: &str = "quizzaciously";
 const SEARCH: [(&str, &str); 1] = [("search.enabled", "true")];
 
 async fn erase(administrator: &Client, kind: &str, id: &str) -> u64 {
-    ok(administrator.moderate("erase", (kind, id), &[("reason", "asked for"), ("confirm", id)]).await)["moderation_id"].as_u64().unwrap()
+    act(administrator, "erase", (kind, id), &[("reason", "asked for"), ("confirm", id)]).await
 }
 
 async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str), more: &[(&str, &str)]) -> u64 {
-    let more = [&[("reason", "why")], more].concat();
-    ok(moderator.moderate(action, (kind, id), &more).await)["moderation_id"].as_u64().unwrap()
+    ok(moderator.moderate(action, (kind, id), more).await)["moderation_id"].as_u64().unwrap()
 }
 
 /// Bob with a password, which leaving takes.
@@ -35,6 +33,20 @@ async fn registered(server: &Server) -> Client {
     let mut bob = server.register("bob").await;
     bob.user_id = server.string("username.to.id:bob").await.unwrap().parse().unwrap();
     bob
+}
+
+/// Asserts that neither a backup nor an answer to somebody has the word.
+async fn assert_nowhere(server: &Server, clients: &[&Client], addresses: &BTreeSet<String>) {
+    for client in clients {
+        for address in addresses {
+            let answer = client.text(address).await;
+            assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backup");
+    take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
+    assert!(!backup_has(&path, WORD));
 }
 
 /// Every key of the store that has the word.
@@ -79,12 +91,10 @@ impl Written {
         server.finish_jobs().await;
         let posts = [("story", &*story_id), ("comment", &*comment_id), ("tweet", &*tweet)];
         for post in posts {
-            let note = format!("it says {WORD}");
-            let flag = [("kind", post.0), ("id", post.1), ("reason", "harmful"), ("note", &*note)];
-            ok(carol.api_post("/api/flag", &flag).await);
-            let line = act(alice, "remove", post, &[]).await.to_string();
-            let appeal = [("moderation_id", &*line), ("text", &*format!("I only said {WORD}"))];
-            ok(bob.api_post("/api/appeal", &appeal).await);
+            let flagged = format!("kind={}&id={}&reason=harmful&note=it says {WORD}", post.0, post.1);
+            ok(carol.call(&format!("/api/flag?{flagged}")).await);
+            let line = act(alice, "remove", post, &[]).await;
+            ok(bob.call(&format!("/api/appeal?moderation_id={line}&text=I only said {WORD}")).await);
             act(alice, "restore", post, &[]).await;
         }
         server.finish_jobs().await;
@@ -95,33 +105,25 @@ impl Written {
     fn addresses(&self) -> BTreeSet<String> {
         let Self { story, comment, tweet } = self;
         let comment_path = comment.replace('-', "/");
-        let own = [
-            format!("/news/{story}"),
-            format!("/news/{story}?at=1"),
-            format!("/comment/{comment_path}"),
-            format!("/tweet/{tweet}"),
-            format!("/api/getcomments/{story}"),
-            format!("/news/{story}/feed"),
-            "/@bob".to_owned(),
-            "/@bob/feed".to_owned(),
-            "/v0/item/2.json".to_owned(),
-            "/v0/item/3.json".to_owned(),
-        ];
-        two_viewers::addresses().into_iter().chain(own).collect()
+        let own = format!(
+            "/news/{story} /news/{story}?at=1 /comment/{comment_path} /tweet/{tweet} /api/getcomments/{story} \
+             /news/{story}/feed /@bob /@bob/feed /v0/item/2.json /v0/item/3.json"
+        );
+        two_viewers::addresses().into_iter().chain(own.split(' ').map(str::to_owned)).collect()
     }
 }
 
 #[each_engine("keys", &SEARCH)]
 async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) {
     let alice = server.register("alice").await;
-    let [bob, carol] = [server.member("bob").await, server.member("carol").await];
+    let [bob, carol] = server.people(["bob", "carol"]).await;
     for member in [&bob, &carol] {
         server.set_karma(member, 100).await;
     }
     let written = Written::by(&server, [&alice, &bob, &carol]).await;
     let visitor = server.visitor();
     assert!(!keys_with(&server, WORD).await.is_empty());
-    assert!(text_of(&visitor.get(&format!("/news/{}", written.story)).await).contains(WORD));
+    assert!(visitor.text(&format!("/news/{}", written.story)).await.contains(WORD));
 
     // Not without a second confirmation, which names what would go; and only by administrators.
     let fields = [("action", "erase"), ("kind", "story"), ("id", &*written.story), ("reason", "asked for")];
@@ -138,19 +140,10 @@ async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) 
     server.finish_jobs().await;
 
     assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-    for client in [&alice, &bob, &carol, &visitor] {
-        for address in written.addresses() {
-            let answer = text_of(&client.get(&address).await);
-            assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
-        }
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("backup");
-    take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
-    assert!(!backup_has(&path, WORD));
+    assert_nowhere(&server, &[&alice, &bob, &carol, &visitor], &written.addresses()).await;
 
     // The place holds the thread, and the log has the reason.
-    let thread = text_of(&visitor.get(&format!("/news/{}", written.story)).await);
+    let thread = visitor.text(&format!("/news/{}", written.story)).await;
     assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
     let log = ok(visitor.api_get("/api/moderations").await);
     assert_eq!(log["entries"][2]["action"], json!("erase"), "{log}");
@@ -198,7 +191,7 @@ async fn what_is_withheld_can_be_erased_too(server: Server) {
     let form = page(&alice, &address).await.form("/moderate");
     let answer = form.with("reason", "asked for").send(&alice).await;
     assert!(answer.status.is_redirection(), "{answer:?}");
-    assert!(text_of(&server.visitor().get(&format!("/news/{story}")).await).contains("[erased]"));
+    assert!(server.visitor().text(&format!("/news/{story}")).await.contains("[erased]"));
 }
 
 #[in_memory]
@@ -219,7 +212,7 @@ async fn who_leaves_can_have_everything_erased(server: Server) {
     assert!(bob.post("/settings/deactivate", &leaving).await.status.is_redirection());
     server.finish_jobs().await;
     assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-    let thread = text_of(&server.visitor().get(&format!("/news/{}", written.story)).await);
+    let thread = server.visitor().text(&format!("/news/{}", written.story)).await;
     assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
     assert_eq!(carol.thread(other).await.len(), 0, "{on_other}");
     crate::store_check::demand_clean(&server).await;
@@ -273,9 +266,8 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
     let [(_, merged), ..] = post("merged").await;
     act(alice, "merge", ("story", &merged), &[("into", &of_carol.to_string())]).await;
     // Posts that no reader has seen.
-    let hold = act(alice, "hold", ("user", "bob"), &[]).await.to_string();
-    let text = format!("{WORD}appeal");
-    ok(bob.api_post("/api/appeal", &[("moderation_id", &*hold), ("text", &*text)]).await);
+    let hold = act(alice, "hold", ("user", "bob"), &[]).await;
+    ok(bob.call(&format!("/api/appeal?moderation_id={hold}&text={WORD}appeal")).await);
     post("held").await;
     for thing in post("heldanddeleted").await {
         delete(&thing).await;
@@ -298,15 +290,13 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
     let flagged = carol.submit_text("To be flagged", "text").await.to_string();
     let story = of_carol.to_string();
     for (id, note) in [(&*story, "flagwaits"), (&*flagged, "flagdecided")] {
-        let note = format!("{WORD}{note}");
-        ok(bob.call(&format!("/api/flag?kind=story&id={id}&reason=spam&note={note}")).await);
+        ok(bob.call(&format!("/api/flag?kind=story&id={id}&reason=spam&note={WORD}{note}")).await);
     }
     act(alice, "keep", ("story", &flagged), &[]).await;
-    let note = format!("{WORD}flagged his profile");
-    ok(carol.call(&format!("/api/flag?kind=user&id=bob&reason=spam&note={note}")).await);
+    let flagged = "/api/flag?kind=user&id=bob&reason=spam";
+    ok(carol.call(&format!("{flagged}&note={WORD}flagged his profile")).await);
     ok(bob.api_post("/api/messages", &[("text", &format!("{WORD}message"))]).await);
-    let note = format!("{WORD}note on him");
-    ok(alice.moderate("note", ("user", "bob"), &[("reason", &*note)]).await);
+    act(alice, "note", ("user", "bob"), &[("reason", &format!("{WORD}note on him"))]).await;
     act(alice, "warn", ("user", "bob"), &[]).await;
     for about in ["removedprofile", "profile"] {
         let [text, name] = [format!("{WORD}{about}"), format!("{WORD}{about} name")];
@@ -354,16 +344,7 @@ async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave(ser
     server.finish_jobs().await;
     assert_eq!(ways_left(&server).await, Vec::<String>::new());
     assert!(!server.dump().await.contains_key("unseen:2"));
-    for client in [&alice, &carol, &server.visitor()] {
-        for address in &addresses {
-            let answer = text_of(&client.get(address).await);
-            assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
-        }
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("backup");
-    take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
-    assert!(!backup_has(&path, WORD));
+    assert_nowhere(&server, &[&alice, &carol, &server.visitor()], &addresses).await;
     for kind in ["stories", "comments", "posts", "people"] {
         crate::search::finds(&alice, &format!("q={WORD}*&kind={kind}"), &[]).await;
     }
@@ -408,8 +389,7 @@ async fn who_leaves_and_keeps_the_posts_leaves_no_removed_profile_and_no_waiting
     let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
     let story = bob.submit_text("waits", "text").await.to_string();
     assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
-    let approve = [("action", "approve"), ("kind", "tweet"), ("id", &*tweet), ("reason", "why")];
-    refused(alice.api_post("/api/moderate", &approve).await);
+    refused(alice.moderate("approve", ("tweet", &tweet), &[]).await);
     server.finish_jobs().await;
     assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
     crate::store_check::demand_clean(&server).await;
@@ -432,9 +412,7 @@ async fn nothing_is_approved_while_its_author_has_it_erased(server: Server) {
     let job = format!("erase_all:{}", bob.user_id);
     server.write(|batch| batch.set_field(format!("timeline:job:{job}"), "step", "1")).await;
     for (kind, id) in [("story", &story), ("comment", &comment), ("tweet", &tweet)] {
-        let approve = [("action", "approve"), ("kind", kind), ("id", &**id), ("reason", "why")];
-        let error = refused(alice.api_post("/api/moderate", &approve).await);
-        assert!(error.contains("has left"), "{kind}: {error}");
+        refused_saying(alice.moderate("approve", (kind, id), &[]).await, "has left");
     }
     server.write(|batch| batch.delete(format!("timeline:job:{job}"))).await;
     act(&alice, "approve", ("comment", &comment), &[]).await;
@@ -531,7 +509,7 @@ async fn after_compaction_no_file_has_what_was_erased_and_old_backups_can_be_cop
     let place = Place::embedded();
     let settings = [("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_SEARCH__ENABLED", "true")];
     let program = Program::start_with(&place.url, &settings);
-    let bob = visitor(&program).register("bob").await;
+    let bob = program.visitor().register("bob").await;
     place.run(&["user", "promote", "bob"]).good();
     let story = bob.submit_text(&format!("A {WORD} title"), &format!("{WORD} text")).await.to_string();
     crate::search::finds(&bob, &format!("q={WORD}"), &[&format!("A {WORD} title")]).await;
@@ -543,7 +521,7 @@ async fn after_compaction_no_file_has_what_was_erased_and_old_backups_can_be_cop
     place.run(&[&moderate[..], &["--confirm", &story]].concat()).good();
     crate::search::finds(&bob, &format!("q={WORD}"), &[]).await;
     // Somebody leaves, and takes everything along.
-    let dave = visitor(&program).register("dave").await;
+    let dave = program.visitor().register("dave").await;
     dave.submit_text(&format!("{WORD} left"), &format!("{WORD} text")).await;
     crate::search::finds(&bob, &format!("q={WORD}"), &[&format!("{WORD} left")]).await;
     let leaving = [("password", PASSWORD), ("writings", "erase")];
@@ -567,7 +545,7 @@ async fn after_compaction_no_file_has_what_was_erased_and_old_backups_can_be_cop
     program.stop();
     place.run_with(&["compact"], "", &settings).good();
     let again = start(&place);
-    assert!(text_of(&visitor(&again).get("/latest").await).contains("Written afterwards"));
+    assert!(again.visitor().text("/latest").await.contains("Written afterwards"));
     again.stop();
     place.run(&["check", "store"]).good();
 }

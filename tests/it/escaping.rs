@@ -59,8 +59,8 @@ fn check_shown(page: &Page, text: &str) {
 
 #[in_memory]
 async fn titles_texts_comments_and_profiles_are_text_on_every_page(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
+    let bob = server.member("bob").await;
     for hostile in HOSTILE {
         let news = bob.submit_text(hostile, hostile).await;
         let comment = bob.comment(news, hostile).await;
@@ -92,7 +92,7 @@ async fn titles_texts_comments_and_profiles_are_text_on_every_page(server: Serve
 
 #[in_memory]
 async fn tweets_and_full_names_are_text_on_every_page(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     for hostile in HOSTILE {
         bob.tweet(&format!("{hostile} @alice")).await;
     }
@@ -142,7 +142,7 @@ async fn links_of_users_lead_where_they_say_and_nowhere_else() {
 }
 
 #[in_memory]
-async fn links_in_texts_end_where_markup_would_begin(server: Server) {
+async fn links_in_texts_end_where_markup_would_begin_and_submitted_urls_have_no_credentials(server: Server) {
     let alice = server.member("alice").await;
     let text = "http://a.example/\"><script>alert(1)</script> javascript://b.example/%0a \
                     https://c.example/?x=1&lt;y http://d.example/'onclick='x() data://e.example/";
@@ -159,15 +159,24 @@ async fn links_in_texts_end_where_markup_would_begin(server: Server) {
         }
         assert!(page.links_to("http://a.example/"), "{path}");
     }
+    for (url, reason) in [
+        ("http://good.example@evil.example/", "a user name or password"),
+        ("http://a:b@evil.example/", "a user name or password"),
+        ("http://evil.example\\@good.example/", "a backslash"),
+        ("http://evil.example\\", "a backslash"),
+    ] {
+        let told = refused(alice.submit("A title", url, "").await);
+        assert!(told.contains(reason), "{url}: {told}");
+    }
+    ok(alice.submit("A title", "http://a.example/@b\\c", "").await);
 }
 
 /// Gives a user another name, as an import may bring it.
 async fn rename(server: &Server, client: &Client, name: &str) {
     let id = client.user_id;
-    let mut batch = Batch::new();
-    batch.set_field(format!("user:{id}"), "username", name);
-    batch.set(format!("username.to.id:{}", name.to_lowercase()), id.to_string());
-    server.commit(batch).await;
+    server.set_field(&format!("user:{id}"), "username", name).await;
+    let key = format!("username.to.id:{}", name.to_lowercase());
+    server.write(|batch| batch.set(key, id.to_string())).await;
 }
 
 #[tokio::test]
@@ -259,7 +268,7 @@ async fn what_no_document_may_have_in_a_stored_title_is_left_out() {
     let pages = PAGES.iter().copied().map(|(path, _)| path);
     let feeds = "/rss /atom /json /best/atom /topic/links/json /@alice/feed /api/getnews/top/0/30";
     for path in pages.chain(feeds.split(' ')).chain(["/api/articles/score/1", "/api/timeline/everyone"]) {
-        let text = String::from_utf8(alice.get(path).await.body).unwrap();
+        let text = alice.text(path).await;
         assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
     }
     let front = page(&server.visitor(), "/").await;
@@ -300,22 +309,22 @@ async fn what_no_document_may_have_never_leaves_the_store_raw() {
     let paths: Vec<&str> = pages.chain(more).collect();
     for client in [&server.visitor(), &alice, &bob] {
         for path in &paths {
-            let text = String::from_utf8(client.get(path).await.body).unwrap();
+            let text = client.text(path).await;
             assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
         }
     }
     // Nor does what was just typed and is refused.
     for (path, name) in [("/settings", "about"), ("/tweet", "text"), ("/submit", "text")] {
         let answer = alice.post(path, &[(name, RAW)]).await;
-        let text = String::from_utf8(answer.body).unwrap();
+        let text = answer.text();
         assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
     }
     for path in ["/news/1", "/news/2", "/@bob", &tweet_page] {
-        let text = String::from_utf8(server.visitor().get(path).await.body).unwrap();
+        let text = server.visitor().text(path).await;
         assert!(text.contains(RAW_SHOWN), "{path}: {text}");
     }
     for path in ["/rss", "/@bob/feed"] {
-        let text = String::from_utf8(server.visitor().get(path).await.body).unwrap();
+        let text = server.visitor().text(path).await;
         let shown = if path == "/rss" { RAW_SHOWN.replace('\n', "&lt;br&gt;") } else { RAW_SHOWN.to_owned() };
         assert!(text.contains(&shown), "{path}: {text}");
     }
@@ -336,28 +345,13 @@ async fn long_urls_of_imported_stories_are_linked_up_to_a_bound() {
             let shown = page(&server.visitor(), path).await;
             assert_eq!(shown.links_to(&url), is_linked, "{bytes} {path}");
         }
-        let feed = String::from_utf8(server.visitor().get("/rss").await.body).unwrap();
+        let feed = server.visitor().text("/rss").await;
         assert_eq!(feed.contains(&url), is_linked, "{bytes}");
         let listed = &ok(alice.api_get("/api/getnews/latest/0/30").await)["news"];
         assert!(listed.as_array().unwrap().iter().any(|news| news["url"] == *url), "{bytes}");
         // The bound for submitted URLs stays lower.
         refused_saying(alice.submit("Long", &url, "").await, "too long (2,048 characters at most)");
     }
-}
-
-#[in_memory]
-async fn submitted_urls_have_no_credentials_and_no_backslash_in_the_host(server: Server) {
-    let alice = server.member("alice").await;
-    for (url, reason) in [
-        ("http://good.example@evil.example/", "a user name or password"),
-        ("http://a:b@evil.example/", "a user name or password"),
-        ("http://evil.example\\@good.example/", "a backslash"),
-        ("http://evil.example\\", "a backslash"),
-    ] {
-        let told = refused(alice.submit("A title", url, "").await);
-        assert!(told.contains(reason), "{url}: {told}");
-    }
-    ok(alice.submit("A title", "http://a.example/@b\\c", "").await);
 }
 
 #[in_memory]

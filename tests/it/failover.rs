@@ -53,8 +53,7 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let primary = redis.primary().unwrap();
     let replicas = (0..3).filter(|number| *number != primary);
     replicas.for_each(|number| redis.server(number).pause());
-    let fields = [("news_id", "-1"), ("title", "Two"), ("url", ""), ("text", "text")];
-    let answer = alice.post("/api/submit", &fields).await;
+    let answer = alice.answer_to("/api/submit?news_id=-1&title=Two&url=&text=text").await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(answer.headers["retry-after"], "10");
     refused_saying(answer.json(), "it isn't clear whether it was saved. Please try again");
@@ -62,7 +61,7 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let fields = [("news_id", "-1"), ("title", "Three"), ("url", ""), ("text", "A text of some length")];
     let page = alice.post("/submit", &fields).await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
-    let page = String::from_utf8(page.body).unwrap();
+    let page = page.text();
     assert!(page.contains("it isn't clear whether it was saved. Please try again"), "{page}");
     assert!(page.contains("A text of some length"), "{page}");
     // Neither that nor an error page is kept from the operator.

@@ -10,6 +10,7 @@ use tidings_keyspace::{Store, StoreOptions};
 
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::Community;
+use crate::feeds::children;
 use crate::pages::page;
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, in_memory};
@@ -52,7 +53,7 @@ async fn read(client: &Client, path: &str) -> FeedPage {
     let answer = client.get(path).await;
     assert_eq!(answer.status, StatusCode::OK, "{path}");
     let version = answer.headers["etag"].to_str().unwrap().to_owned();
-    let text = String::from_utf8(answer.body).unwrap();
+    let text = answer.text();
     let (entries, next) = match answer.headers["content-type"].to_str().unwrap() {
         "application/feed+json" => of_json(&text),
         "application/atom+xml; charset=utf-8" => of_atom(&text),
@@ -77,13 +78,12 @@ fn of_json(text: &str) -> (Vec<Entry>, Option<String>) {
     (entries, feed["next_url"].as_str().map(str::to_owned))
 }
 
-fn child<'a>(node: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
-    node.children().find(|child| child.tag_name().name() == name)
+fn child<'a>(node: Node<'a, 'a>, name: &'a str) -> Option<Node<'a, 'a>> {
+    children(node, name).next()
 }
 
 fn link<'a>(node: Node<'a, 'a>, relation: &str) -> Option<Node<'a, 'a>> {
-    let mut links = node.children().filter(|child| child.tag_name().name() == "link");
-    links.find(|link| link.attribute("rel") == Some(relation))
+    children(node, "link").find(|link| link.attribute("rel") == Some(relation))
 }
 
 fn of_atom(text: &str) -> (Vec<Entry>, Option<String>) {
@@ -152,13 +152,14 @@ async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_
     let mut before = BTreeMap::new();
     let folder = tempfile::tempdir().unwrap();
     let file = format!("redb:{}", folder.path().join("restored.redb").display());
-    for (settings, days) in [
-        ([("site.url", "http://first.example"), ("server.old_hosts", "")], 0),
-        ([("site.url", "https://first.example"), ("server.old_hosts", "")], 40),
-        ([("site.url", "https://new.example:8443"), ("server.old_hosts", "")], 400),
+    for (site_url, days) in [
+        ("http://first.example", 0),
+        ("https://first.example", 40),
+        ("https://new.example:8443", 400),
         // Restored into the other engine.
-        ([("site.url", "https://newest.example"), ("server.old_hosts", "")], 500),
+        ("https://newest.example", 500),
     ] {
+        let settings = [("site.url", site_url), ("server.old_hosts", "")];
         let url = if days == 500 { &file } else { &redis.url() };
         let server = Server::at(url, &settings).await;
         server.advance(days * 86_400);
@@ -174,11 +175,11 @@ async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_
         let feeds = FEEDS.iter().flat_map(|(_, atom, json)| [(*atom).to_owned(), (*json).to_owned()]);
         for feed in feeds.chain(inbox).chain(["/rss".to_owned()]) {
             let answer = server.visitor().get(&feed).await;
-            let ids = ids_in(std::str::from_utf8(&answer.body).unwrap());
+            let ids = ids_in(&answer.text());
             assert!(ids.len() > 1 || feed.ends_with("json") && !ids.is_empty(), "{feed}: {ids:?}");
             assert!(ids.iter().all(|id| id.starts_with("tag:first.example,2027-01-15:")), "{feed}: {ids:?}");
             let known = before.entry(feed.clone()).or_insert_with(|| ids.clone());
-            assert_eq!(*known, ids, "{feed} {settings:?}");
+            assert_eq!(*known, ids, "{feed} {site_url}");
         }
         if days == 400 {
             let backup = folder.path().join("site.backup");
@@ -209,7 +210,6 @@ async fn edits_and_removals_are_changes_of_the_entry_and_of_its_feeds() {
     let visitor = server.visitor();
     let feeds = ["/atom", "/json", "/rss", "/user/bob/atom", "/user/bob/json"];
     let comments = ["/comments/atom", "/news/1/json", "/user/bob/comments/atom"];
-    let remove = [("action", "remove"), ("kind", "story"), ("id", "2"), ("reason", "r")];
     let mut known = BTreeMap::new();
     for (step, changed) in
         [("nothing", &feeds[..0]), ("story", &feeds), ("comment", &comments), ("removal", &feeds)]
@@ -222,7 +222,7 @@ async fn edits_and_removals_are_changes_of_the_entry_and_of_its_feeds() {
         match step {
             "story" => _ = ok(bob.edit(2, "An edited title", "", "Some text").await),
             "comment" => _ = ok(bob.edit_comment(1, 1, "An edited comment").await),
-            "removal" => _ = ok(alice.api_post("/api/moderate", &remove).await),
+            "removal" => _ = ok(alice.moderate("remove", ("story", "2"), &[]).await),
             _ => {}
         }
         for path in paths() {
@@ -235,7 +235,7 @@ async fn edits_and_removals_are_changes_of_the_entry_and_of_its_feeds() {
             assert!(seconds(&now) >= seconds(before), "{step} {path}");
             let again = asked_again(&visitor, path, "if-modified-since", time).await;
             assert!(again.status == expected || is_of_person, "{step} {path} {}", again.status);
-            let text = String::from_utf8(now.body).unwrap();
+            let text = now.text();
             if step != "removal" && is_changed && !path.ends_with("rss") {
                 let updated =
                     jiff::Timestamp::from_second(i64::try_from(server.now()).unwrap()).unwrap().to_string();
@@ -272,7 +272,7 @@ async fn the_pages_of_a_feed_have_each_entry_once(server: Server) {
         ("/user/alice/comments/json", 130),
     ] {
         if expected == 0 {
-            let text = String::from_utf8(visitor.get(feed).await.body).unwrap();
+            let text = visitor.text(feed).await;
             assert!(text.contains("href=\"https://news.example.com/rss?start=30\" rel=\"next\""), "{text}");
             continue;
         }
@@ -344,7 +344,7 @@ async fn a_reader_that_has_the_newest_version_is_sent_nothing_whoever_it_is() {
 
 #[tokio::test]
 async fn what_a_visitor_may_not_read_has_no_feed() {
-    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
     let visitor = server.visitor();
     for withheld in ["flagged:", "held:the reason", "removed:the reason"] {
         server.set_field("news:2", "withheld", withheld).await;
@@ -361,7 +361,6 @@ async fn what_a_visitor_may_not_read_has_no_feed() {
     for path in ["/@bob/feed", "/user/bob/json"] {
         assert_eq!(visitor.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
-    drop(bob);
 }
 
 /// The feeds in a list in OPML, by their texts.
@@ -376,13 +375,13 @@ fn outlines(text: &str) -> BTreeMap<String, String> {
 
 #[in_memory(&[SITE])]
 async fn all_feeds_are_listed_for_people_and_for_their_readers(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&alice, 100).await;
     alice.submit_on("rust", "A story").await;
     let visitor = server.visitor();
     let opml = visitor.get("/feeds.opml").await;
     assert_eq!(opml.headers["content-type"], "text/x-opml; charset=utf-8");
-    let listed = outlines(std::str::from_utf8(&opml.body).unwrap());
+    let listed = outlines(&opml.text());
     assert_eq!(listed["New in rust - Tidings"], format!("{HERE}/topic/rust/new/atom"));
     assert_eq!(listed["Top stories - Tidings"], format!("{HERE}/top/atom"));
     for address in listed.values() {
@@ -402,7 +401,7 @@ async fn all_feeds_are_listed_for_people_and_for_their_readers(server: Server) {
     assert!(page(&bob, "/feeds").await.links_to("/feeds/following.opml"));
     let followed = bob.get("/feeds/following.opml").await;
     assert_eq!(followed.headers["cache-control"], "private, no-store");
-    let followed = outlines(std::str::from_utf8(&followed.body).unwrap());
+    let followed = outlines(&followed.text());
     let expected = [("New in rust - Tidings", "/topic/rust/new/atom"), ("alice", "/user/alice/atom")];
     let expected = expected.map(|(name, path)| (name.to_owned(), format!("{HERE}{path}")));
     assert_eq!(followed, BTreeMap::from(expected));
@@ -411,7 +410,7 @@ async fn all_feeds_are_listed_for_people_and_for_their_readers(server: Server) {
 
 #[in_memory(&[SITE])]
 async fn the_inbox_is_a_private_json_feed_whose_next_page_does_not_tell_its_address(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("A story", "text").await;
     for number in 0..35 {
         bob.comment(news, &format!("Comment {number}")).await;
@@ -423,7 +422,7 @@ async fn the_inbox_is_a_private_json_feed_whose_next_page_does_not_tell_its_addr
     for path in [atom.clone(), format!("{atom}/json")] {
         let answer = visitor.get(&path).await;
         assert_eq!(answer.headers["cache-control"], "private, no-store");
-        assert!(!String::from_utf8_lossy(&answer.body).contains(&secret));
+        assert!(!answer.text().contains(&secret));
         let version = answer.headers["etag"].to_str().unwrap().to_owned();
         assert_eq!(
             asked_again(&visitor, &path, "if-none-match", &version).await.status,

@@ -15,7 +15,7 @@ async fn feed(client: &Client, path: &str, content_type: &str) -> String {
     let answer = client.get(path).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.headers["content-type"], content_type);
-    String::from_utf8(answer.body).unwrap()
+    answer.text()
 }
 
 async fn rss(client: &Client) -> String {
@@ -27,7 +27,7 @@ async fn atom(client: &Client) -> String {
 }
 
 /// The children of an element with a name.
-fn children<'a>(node: Node<'a, 'a>, name: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
+pub fn children<'a>(node: Node<'a, 'a>, name: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(move |child| child.tag_name().name() == name)
 }
 
@@ -192,7 +192,7 @@ async fn assets_are_cached_for_ever_under_unique_names() {
 async fn robots_txt_excludes_personal_pages_but_not_stories(server: Server) {
     let answer = server.visitor().get("/robots.txt").await;
     check_file(&answer, "text/plain; charset=utf-8", "public, max-age=86400");
-    let robots = String::from_utf8(answer.body).unwrap();
+    let robots = answer.text();
     let mut lines = robots.lines();
     assert_eq!(lines.next(), Some("User-agent: *"));
     let kept_out: Vec<&str> = lines.by_ref().map_while(|line| line.strip_prefix("Disallow: ")).collect();

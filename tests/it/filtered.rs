@@ -4,8 +4,9 @@
 //!
 //! Each thing has a word of its own in its title or text, which is searched for in every answer.
 
-use crate::client::{Client, has_members, ok};
+use crate::client::{Client, has_members, ok, refused_saying};
 use crate::community::Community;
+use crate::hacker_news::withhold_comment;
 use crate::live::Events;
 use crate::page_server::{PageServer, Reply};
 use crate::server::{Batch, Engine, Server, in_memory};
@@ -43,35 +44,24 @@ impl Things {
     async fn withhold(&self, server: &Server, state: &str) {
         server.set_field(&format!("news:{}", self.story), "withheld", state).await;
         server.set_field(&format!("tweet:{}", self.tweet), "withheld", state).await;
-        let (thread, field) = ("thread:comment:1", self.comment.to_string());
-        let json = server.field(thread, &field).await.unwrap();
-        let mut comment: serde_json::Value = serde_json::from_str(&json).unwrap();
-        comment["withheld"] = state.into();
-        server.set_field(thread, &field, &comment.to_string()).await;
+        withhold_comment(server, 1, self.comment, state).await;
     }
 
     /// Their own pages, and those of their author.
     fn own_pages(&self, author: &str) -> Vec<String> {
         let Self { story, comment, tweet, .. } = self;
-        vec![
-            format!("/news/{story}"),
-            format!("/api/getcomments/{story}"),
-            format!("/news/1?at={comment}"),
-            format!("/reply/1/{comment}"),
-            format!("/tweet/{tweet}"),
-            format!("/@{author}"),
-            format!("/@{author}/feed"),
-            format!("/@{author}/feed/json"),
-            format!("/news/{story}/atom"),
-            format!("/user/{author}/atom"),
-            format!("/user/{author}/stories/json"),
-            format!("/user/{author}/comments/atom"),
-            format!("/usernews/{author}/0"),
-            format!("/usercomments/{author}/0"),
-            format!("/api/timeline/user/{author}"),
-            format!("/v0/user/{author}.json"),
-        ]
+        split(&format!(
+            "/news/{story} /api/getcomments/{story} /news/1?at={comment} /reply/1/{comment} /tweet/{tweet} \
+             /@{author} /@{author}/feed /@{author}/feed/json /news/{story}/atom /user/{author}/atom \
+             /user/{author}/stories/json /user/{author}/comments/atom /usernews/{author}/0 \
+             /usercomments/{author}/0 /api/timeline/user/{author} /v0/user/{author}.json"
+        ))
     }
+}
+
+/// Addresses with spaces between them.
+fn split(addresses: &str) -> Vec<String> {
+    addresses.split(' ').map(str::to_owned).collect()
 }
 
 /// A site with things that not everybody may see, and rita, who has muted some of them.
@@ -92,9 +82,7 @@ impl Withheld {
         // Tweets of people with followers are read from their own timelines, at once.
         let community = Community::new(Engine::Memory, &[("timelines.pull_limit", "0")]).await;
         let server = &community.server;
-        let [dave, mutey, blocky, rita] =
-            ["dave", "mutey", "blocky", "rita"].map(async |name| server.member(name).await);
-        let (dave, mutey, blocky, rita) = (dave.await, mutey.await, blocky.await, rita.await);
+        let [dave, mutey, blocky, rita] = server.people(["dave", "mutey", "blocky", "rita"]).await;
         for name in ["dave", "mutey", "blocky"] {
             rita.follow(name).await;
         }
@@ -112,13 +100,13 @@ impl Withheld {
         removed.withhold(server, "removed:the reason").await;
         held.withhold(server, "held:the reason").await;
         flagged.withhold(server, "flagged:").await;
-        for (what, value) in [("user", "mutey"), ("word", "qword"), ("word", "comment qsite")] {
-            ok(rita.api_post("/api/mute", &[("what", what), ("value", value)]).await);
+        for mute in
+            ["user&value=mutey", "word&value=qword", "word&value=comment qsite", "word&value=tweet qsite"]
+        {
+            ok(rita.call(&format!("/api/mute?what={mute}")).await);
         }
-        for (what, value) in [("word", "tweet qsite"), ("domain", "muted.example")] {
-            ok(rita.api_post("/api/mute", &[("what", what), ("value", value)]).await);
-        }
-        ok(rita.api_post("/api/block", &[("username", "blocky")]).await);
+        ok(rita.call("/api/mute?what=domain&value=muted.example").await);
+        ok(rita.call("/api/block?username=blocky").await);
         rita.post("/inbox/feed", &[("feed", "new")]).await;
         let secret = server.field(&format!("user:{}", rita.user_id), "inbox_feed").await.unwrap();
         let mut addresses = addresses();
@@ -132,11 +120,6 @@ impl Withheld {
         Self { community, dave, rita, open, removed, held, flagged, muted, addresses }
     }
 
-    /// The text that somebody is sent at an address.
-    async fn text(client: &Client, address: &str) -> String {
-        String::from_utf8_lossy(&client.get(address).await.body).into_owned()
-    }
-
     /// The words that somebody is sent anywhere, with the addresses. Cached and not.
     async fn found(&self, client: &Client, words: &[&str]) -> BTreeSet<(String, String)> {
         let mut found = BTreeSet::new();
@@ -145,7 +128,7 @@ impl Withheld {
                 if !is_cached {
                     self.community.server.clear_caches().await;
                 }
-                let text = Self::text(client, address).await;
+                let text = client.text(address).await;
                 for word in words.iter().filter(|word| text.contains(**word)) {
                     found.insert(((*word).to_owned(), address.clone()));
                 }
@@ -159,30 +142,65 @@ fn words(things: &[&Things]) -> Vec<&'static str> {
     things.iter().map(|things| things.word).collect()
 }
 
+/// The addresses, with spaces between them, are among those at which a word was found.
+fn check_found(found: &BTreeSet<(String, String)>, word: &str, addresses: &str) {
+    for address in addresses.split(' ') {
+        assert!(found.contains(&(word.to_owned(), address.to_owned())), "{word} {address}");
+    }
+}
+
 #[tokio::test]
-async fn visitors_are_sent_nothing_that_is_withheld_and_everything_else() {
+async fn only_authors_and_moderators_are_sent_what_is_withheld_on_its_page_and_in_no_list() {
     let site = Withheld::new().await;
     let visitor = site.community.server.visitor();
     let hidden = words(&[&site.removed, &site.held, &site.flagged]);
     assert_eq!(site.found(&visitor, &hidden).await, BTreeSet::new());
     let found = site.found(&visitor, &[site.open.word]).await;
     let addresses = "/ /latest /best /topic/links /news/1 /everyone /rss /@dave /usercomments/dave/0";
-    for address in addresses.split(' ') {
-        assert!(found.contains(&(site.open.word.to_owned(), address.to_owned())), "{address}");
-    }
+    check_found(&found, site.open.word, addresses);
     for (things, status) in [(&site.removed, [410, 200]), (&site.held, [404; 2]), (&site.flagged, [200; 2])] {
         assert_eq!(visitor.get(&format!("/news/{}", things.story)).await.status, status[0]);
         assert_eq!(visitor.get(&format!("/tweet/{}", things.tweet)).await.status, status[1]);
     }
-    let page = Withheld::text(&visitor, &format!("/news/{}", site.removed.story)).await;
+    let page = visitor.text(&format!("/news/{}", site.removed.story)).await;
     assert!(page.contains("removed by a moderator: the reason"), "{page}");
-    let sitemap = Withheld::text(&visitor, "/sitemap/1").await;
+    let sitemap = visitor.text("/sitemap/1").await;
     let is_in = |things: &Things| sitemap.contains(&format!("/news/{}<", things.story));
     assert!(is_in(&site.open) && !is_in(&site.removed) && !is_in(&site.held) && !is_in(&site.flagged));
+    // Its author and moderators find it on its own page.
+    let server = &site.community.server;
+    let moderator = server.moderator("moderator").await;
+    for client in [&site.dave, &site.community.alice, &moderator] {
+        for (things, words) in [
+            (&site.removed, "removed by a moderator: the reason"),
+            (&site.held, "waiting for a moderator&#39;s approval: the reason"),
+            (&site.flagged, "until a moderator reviews it"),
+        ] {
+            for address in [
+                format!("/news/{}", things.story),
+                format!("/news/1?at={}", things.comment),
+                format!("/tweet/{}", things.tweet),
+            ] {
+                let text = client.text(&address).await.replace('\'', "&#39;");
+                assert!(text.contains(things.word) && text.contains(words), "{address}: {text}");
+            }
+        }
+        for list in
+            ["/", "/latest", "/best", "/topic/links", "/everyone", "/site/example.com", "/past/2027-01"]
+        {
+            let text = client.text(list).await;
+            for things in [&site.removed, &site.held] {
+                assert!(!text.contains(things.word), "{list} {}", things.word);
+            }
+        }
+        assert!(client.text("/latest").await.contains(site.flagged.word));
+        let posted = client.text("/usernews/dave/0").await;
+        assert!(posted.contains(site.removed.word) && posted.contains(site.held.word));
+    }
 }
 
 #[tokio::test]
-async fn a_reader_is_sent_nothing_muted_or_withheld_whatever_others_have_read() {
+async fn a_reader_is_sent_what_is_muted_or_flagged_only_on_demand_whatever_others_have_read() {
     let site = Withheld::new().await;
     let (visitor, rita) = (site.community.server.visitor(), &site.rita);
     // Others have filled the caches.
@@ -214,84 +232,48 @@ async fn a_reader_is_sent_nothing_muted_or_withheld_whatever_others_have_read() 
     // And what is not muted is there, as is everything for others.
     let open = site.found(rita, &[site.open.word]).await;
     let addresses = "/ /latest /best /topic/links /news/1 /home /everyone /inbox /api/getcomments/1";
-    for address in addresses.split(' ') {
-        assert!(open.contains(&(site.open.word.to_owned(), address.to_owned())), "{address}");
-    }
+    check_found(&open, site.open.word, addresses);
     let others = site.found(&visitor, &muted).await;
-    for things in &site.muted {
-        for address in ["/latest", "/news/1", "/everyone"] {
-            assert!(
-                others.contains(&(things.word.to_owned(), address.to_owned())),
-                "{} {address}",
-                things.word
-            );
-        }
+    for word in &muted {
+        check_found(&others, word, "/latest /news/1 /everyone");
     }
     // The reader can ask for what is muted.
     for address in ["/latest/0?hidden=1", "/news/1?hidden=1", "/home?hidden=1", "/api/getcomments/1?hidden=1"]
     {
-        let text = Withheld::text(rita, address).await;
+        let text = rita.text(address).await;
         assert!(muted.iter().all(|word| text.contains(word)), "{address}: {text}");
         assert!(!text.contains(site.removed.word) && !text.contains(site.held.word), "{address}");
     }
-}
-
-#[tokio::test]
-async fn authors_and_moderators_find_what_is_withheld_on_its_page_but_in_no_list() {
-    let site = Withheld::new().await;
-    let server = &site.community.server;
-    let moderator = server.member("moderator").await;
-    server.set_field(&format!("user:{}", moderator.user_id), "flags", "m").await;
-    for client in [&site.dave, &site.community.alice, &moderator] {
-        for (things, words) in [
-            (&site.removed, "removed by a moderator: the reason"),
-            (&site.held, "waiting for a moderator&#39;s approval: the reason"),
-            (&site.flagged, "until a moderator reviews it"),
-        ] {
-            for address in [
-                format!("/news/{}", things.story),
-                format!("/news/1?at={}", things.comment),
-                format!("/tweet/{}", things.tweet),
-            ] {
-                let text = Withheld::text(client, &address).await.replace('\'', "&#39;");
-                assert!(text.contains(things.word) && text.contains(words), "{address}: {text}");
-            }
-        }
-        for list in
-            ["/", "/latest", "/best", "/topic/links", "/everyone", "/site/example.com", "/past/2027-01"]
-        {
-            let text = Withheld::text(client, list).await;
-            for things in [&site.removed, &site.held] {
-                assert!(!text.contains(things.word), "{list} {}", things.word);
-            }
-        }
-        assert!(Withheld::text(client, "/latest").await.contains(site.flagged.word));
-        let posted = Withheld::text(client, "/usernews/dave/0").await;
-        assert!(posted.contains(site.removed.word) && posted.contains(site.held.word));
-    }
-}
-
-#[tokio::test]
-async fn readers_who_show_hidden_see_what_flags_have_hidden() {
-    let site = Withheld::new().await;
-    let rita = &site.rita;
+    // Or choose to be shown what flags have hidden.
     let word = site.flagged.word;
     let places = ["/latest", "/news/1", "/everyone", "/api/getcomments/1", "/usernews/dave/0", "/home"];
     for address in places {
-        assert!(!Withheld::text(rita, address).await.contains(word), "{address}");
+        assert!(!rita.text(address).await.contains(word), "{address}");
     }
     ok(rita.call("/api/updateprofile?about=&email=&show_hidden=1").await);
     for address in places {
-        let text = Withheld::text(rita, address).await;
+        let text = rita.text(address).await;
         assert!(text.contains(word) && !text.contains(site.removed.word), "{address}");
     }
     ok(rita.api_post("/api/updateprofile", &[("about", ""), ("email", ""), ("show_hidden", "0")]).await);
-    assert!(!Withheld::text(rita, "/latest").await.contains(word));
+    assert!(!rita.text("/latest").await.contains(word));
 }
 
 #[tokio::test]
-async fn withheld_comments_keep_their_place_for_programs_without_a_text() {
+async fn what_is_gone_cannot_be_voted_on_answered_or_edited_and_comments_keep_their_place_without_a_text() {
     let site = Withheld::new().await;
+    site.community.server.set_karma(&site.rita, 100).await;
+    let (rita, dave) = (&site.rita, &site.dave);
+    let removed = "A moderator has removed this";
+    refused_saying(rita.vote(site.removed.story, "up").await, removed);
+    refused_saying(rita.try_comment(site.removed.story, None, "Hello").await, removed);
+    refused_saying(rita.try_comment(1, Some(site.removed.comment), "Hello").await, removed);
+    refused_saying(rita.vote_comment(1, site.removed.comment, "up").await, removed);
+    refused_saying(dave.edit_comment(1, site.removed.comment, "Other words").await, removed);
+    refused_saying(dave.edit(site.removed.story, "Other", "http://example.com/other", "").await, removed);
+    refused_saying(rita.vote(site.held.story, "up").await, "no such story");
+    refused_saying(dave.vote(site.held.story, "up").await, "approval");
+    ok(rita.vote(site.flagged.story, "up").await);
     let visitor = site.community.server.visitor();
     let reply = site.community.alice.reply(1, site.open.comment, "A reply below").await;
     site.community.server.set_field("news:1", "comments", "9").await;
@@ -312,27 +294,6 @@ async fn withheld_comments_keep_their_place_for_programs_without_a_text() {
     let thread = site.rita.thread(1).await;
     let muted = thread.iter().find(|comment| comment["id"] == site.muted[0].comment).unwrap();
     has_members(muted, serde_json::json!({"muted": true, "body": "", "username": "[muted user]"}));
-}
-
-#[tokio::test]
-async fn what_is_gone_cannot_be_voted_on_answered_or_edited() {
-    let site = Withheld::new().await;
-    site.community.server.set_karma(&site.rita, 100).await;
-    let refused = |answer: serde_json::Value| crate::client::refused(answer);
-    let (rita, dave) = (&site.rita, &site.dave);
-    let removed = "A moderator has removed this";
-    assert!(refused(rita.vote(site.removed.story, "up").await).contains(removed));
-    assert!(refused(rita.try_comment(site.removed.story, None, "Hello").await).contains(removed));
-    assert!(refused(rita.try_comment(1, Some(site.removed.comment), "Hello").await).contains(removed));
-    assert!(refused(rita.vote_comment(1, site.removed.comment, "up").await).contains(removed));
-    assert!(refused(dave.edit_comment(1, site.removed.comment, "Other words").await).contains(removed));
-    assert!(
-        refused(dave.edit(site.removed.story, "Other", "http://example.com/other", "").await)
-            .contains(removed)
-    );
-    assert!(refused(rita.vote(site.held.story, "up").await).contains("no such story"));
-    assert!(refused(dave.vote(site.held.story, "up").await).contains("approval"));
-    ok(rita.vote(site.flagged.story, "up").await);
 }
 
 /// Something that is gone, in one of the ways in which things go. Each text has a word to ask for and one that nobody
@@ -423,7 +384,7 @@ impl GoneSite {
                 "wayauthor" | "waydropped" => {
                     ok(author.delete(story).await);
                     ok(author.edit_comment(1, comment, "").await);
-                    ok(author.api_post("/api/deltweet", &[("tweet_id", &things[2].1)]).await);
+                    ok(author.call(&format!("/api/deltweet?tweet_id={tweet}")).await);
                 }
                 "wayremoved" | "wayrejected" | "wayerased" | "waydenied" => {
                     for (kind, id) in &things {
@@ -484,36 +445,32 @@ impl GoneSite {
         for name in ["dave", "heidi", "ben", "fay", "lea", "erin"] {
             let own = Things { word: "", story: 1, comment: 1, tweet: 1 }.own_pages(name);
             addresses.extend(own);
-            addresses.insert(format!("/user/{name}"));
-            addresses.insert(format!("/user/{name}/json"));
-            addresses.insert(format!("/flag/user/{name}"));
-            addresses.insert(format!("/api/v1/users/{name}"));
+            let others = format!("/user/{name} /user/{name}/json /flag/user/{name} /api/v1/users/{name}");
+            addresses.extend(split(&others));
         }
         for Gone { way, story, comment, .. } in &gone {
             addresses.extend(
                 Things { word: way, story: *story, comment: *comment, tweet: *story }.own_pages("dave"),
             );
             let words = told(way);
-            addresses.extend([
-                format!("/flag/story/{story}"),
-                format!("/flag/comment/1-{comment}"),
-                format!("/flag/tweet/{story}"),
-                format!("/api/getnews/{story}"),
-                format!("/api/duplicate?url=http%3A%2F%2F{words}.example%2F{way}"),
-                format!("/search?q={way}&kind=all"),
-                format!("/search?q={way}&kind=comments"),
-                format!("/search.atom?q={way}"),
-                format!("/api/search?q={way}&kind=all"),
-                format!("/api/v1/search?query={way}"),
-                format!("/api/v1/search_by_date?query={way}"),
-            ]);
+            addresses.extend(split(&format!(
+                "/flag/story/{story} /flag/comment/1-{comment} /flag/tweet/{story} /api/getnews/{story} \
+                 /api/duplicate?url=http%3A%2F%2F{words}.example%2F{way} /search?q={way}&kind=all \
+                 /search?q={way}&kind=comments /search.atom?q={way} /api/search?q={way}&kind=all \
+                 /api/v1/search?query={way} /api/v1/search_by_date?query={way}"
+            )));
         }
         Self { community, rita, gone, profiles, addresses }
+    }
+
+    /// What nobody may be told.
+    fn words(&self) -> Vec<String> {
+        self.gone.iter().map(|gone| told(gone.way)).chain(self.profiles.clone()).collect()
     }
 }
 
 /// Everything that an export of the site has.
-async fn exported(server: &Server) -> String {
+pub(crate) async fn exported(server: &Server) -> String {
     let mut export = SiteExport::begin(server.app.site.clone(), server.app.now()).await.unwrap();
     let mut lines = String::new();
     for section in SiteSection::iter() {
@@ -530,12 +487,11 @@ async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_for_st
     let site = GoneSite::new().await;
     let server = &site.community.server;
     let visitor = server.visitor();
-    let mut words: Vec<String> = site.gone.iter().map(|gone| told(gone.way)).collect();
-    words.extend(site.profiles.clone());
+    let words = site.words();
     let mut wrong = BTreeSet::new();
     for (name, reader) in [("visitor", &visitor), ("rita", &site.rita)] {
         for address in &site.addresses {
-            let text = Withheld::text(reader, address).await;
+            let text = reader.text(address).await;
             for word in words.iter().filter(|word| text.contains(&***word)) {
                 // A list that was asked for what is hidden has what flags have hidden, and the page of a story names those
                 // that were merged into it. One answer repeats the address that it was asked about.
@@ -566,13 +522,8 @@ async fn webhooks_are_told_nothing_of_what_is_gone_and_never_what_readers_never_
     let site = GoneSite::on(server, async |community, _| {
         let kinds = "story,comment,flag,signup,queue,decision";
         let address = receiver.url("/");
-        let fields = [
-            ("address", &*address),
-            ("secret", "correct horse battery"),
-            ("kinds", kinds),
-            ("format", "full"),
-        ];
-        ok(community.alice.api_post("/api/admin/hooks", &fields).await);
+        let fields = format!("address={address}&secret=correct horse battery&kinds={kinds}&format=full");
+        ok(community.alice.call(&format!("/api/admin/hooks?{fields}")).await);
     })
     .await;
     let server = &site.community.server;
@@ -631,8 +582,7 @@ async fn mails_have_nothing_of_what_is_gone() {
     while relay.waiting() > 0 {
         mails.push(relay.next_message().await.text());
     }
-    let mut words: Vec<String> = site.gone.iter().map(|gone| told(gone.way)).collect();
-    words.extend(site.profiles.clone());
+    let words = site.words();
     for mail in &mails {
         assert!(!words.iter().any(|word| mail.contains(&**word)), "{mail}");
     }
@@ -670,13 +620,13 @@ async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Serv
     bob.tweet("A post").await;
     alice.follow("bob").await;
     server.finish_jobs().await;
+    let all = ["/everyone", "/@bob", "/@alice/followings", "/suggestions", "/api/timeline/everyone"];
     let shown = async |reader: &Client| {
         let mut shown = BTreeSet::new();
-        for address in ["/everyone", "/@bob", "/@alice/followings", "/suggestions", "/api/timeline/everyone"]
-        {
+        for address in all {
             // Twice, for what is cached.
             for _ in 0..2 {
-                if Withheld::text(reader, address).await.contains("van Dijk") {
+                if reader.text(address).await.contains("van Dijk") {
                     shown.insert(address);
                 }
             }
@@ -684,18 +634,11 @@ async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Serv
         shown
     };
     let carol = server.member("carol").await;
-    let all = BTreeSet::from([
-        "/everyone",
-        "/@bob",
-        "/@alice/followings",
-        "/suggestions",
-        "/api/timeline/everyone",
-    ]);
-    assert_eq!(shown(&carol).await, all);
+    assert_eq!(shown(&carol).await, BTreeSet::from(all));
     ok(alice.moderate("ban", ("user", "bob"), &[("reason", "why"), ("hours", "2")]).await);
     assert_eq!(shown(&carol).await, BTreeSet::new());
     server.advance(3 * 3_600);
-    assert_eq!(shown(&carol).await, all);
+    assert_eq!(shown(&carol).await, BTreeSet::from(all));
 }
 
 #[tokio::test]
@@ -752,6 +695,11 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
 async fn leaves_no_trace(site: &GoneSite) {
     let server = &site.community.server;
     let visitor = server.visitor();
+    let items = server.sorted("items").await;
+    let shown = async |item: &str| {
+        let (_, number) = items.iter().find(|(member, _)| member == item).unwrap();
+        visitor.get(&format!("/v0/item/{number}.json")).await.json()
+    };
     for gone in site.gone.iter().filter(|gone| HELD.contains(&gone.way)) {
         for reader in [&visitor, &site.rita] {
             let post = format!("/tweet/{}", gone.tweet);
@@ -763,28 +711,19 @@ async fn leaves_no_trace(site: &GoneSite) {
             for address in
                 ["/news/1", "/api/getcomments/1", &format!("/news/1?at={}", gone.comment), "/comments"]
             {
-                let text = Withheld::text(reader, address).await;
+                let text = reader.text(address).await;
                 let traces = [format!("comment-{}\"", gone.comment), "neverwhy".to_owned()];
                 assert!(!traces.iter().any(|trace| text.contains(trace)), "{} {address} {text}", gone.way);
             }
         }
         for item in [format!("news:{}", gone.story), format!("comment:1:{}", gone.comment)] {
-            let number =
-                server.sorted("items").await.into_iter().find(|(member, _)| *member == item).unwrap().1;
-            let answer = visitor.get(&format!("/v0/item/{number}.json")).await.json();
-            assert_eq!(answer, serde_json::Value::Null, "{} {item}", gone.way);
+            assert_eq!(shown(&item).await, Value::Null, "{} {item}", gone.way);
         }
     }
     // Others say that they are gone.
     for way in AUTHOR_DID {
         let gone = site.gone.iter().find(|gone| gone.way == way).unwrap();
-        let number = server
-            .sorted("items")
-            .await
-            .into_iter()
-            .find(|(member, _)| *member == format!("news:{}", gone.story));
-        let answer = visitor.get(&format!("/v0/item/{}.json", number.unwrap().1)).await.json();
-        assert_eq!(answer["deleted"], true);
+        assert_eq!(shown(&format!("news:{}", gone.story)).await["deleted"], true);
     }
 }
 

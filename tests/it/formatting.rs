@@ -29,7 +29,7 @@ fn check_formatted(page: &Page, times: usize) {
 
 #[in_memory(&[("site.url", "https://news.example.com")])]
 async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("A story", TEXT).await;
     let comment = bob.comment(news, TEXT).await;
     assert_eq!(server.field("news:1", "url").await, Some(format!("text://{TEXT}")));
@@ -42,7 +42,7 @@ async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere(server: Serve
         check_formatted(&page(client, "/usercomments/bob/0").await, 1);
     }
     for feed in ["/rss", "/atom"] {
-        let body = String::from_utf8(server.visitor().get(feed).await.body).unwrap();
+        let body = server.visitor().text(feed).await;
         let document = Document::parse(&body).unwrap();
         let html = HTML.replace("\"/@bob", "\"https://news.example.com/@bob");
         let is_text = |node: roxmltree::Node<'_, '_>| node.text().is_some_and(|text| text.starts_with(&html));
@@ -52,7 +52,7 @@ async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere(server: Serve
 
 #[in_memory]
 async fn links_open_new_windows_for_those_who_chose_that(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("A story", TEXT).await;
     alice.comment(news, TEXT).await;
     server.set_field("user:2", "flags", "n").await;
@@ -66,7 +66,7 @@ async fn links_open_new_windows_for_those_who_chose_that(server: Server) {
 }
 
 #[in_memory]
-async fn a_preview_is_what_pages_show_and_needs_no_session(server: Server) {
+async fn a_preview_is_what_pages_show_and_the_page_about_formatting_has_examples(server: Server) {
     let before = server.dump().await;
     let visitor = server.visitor();
     let preview = async |text: &str| visitor.api_post("/api/preview", &[("text", text)]).await;
@@ -79,10 +79,6 @@ async fn a_preview_is_what_pages_show_and_needs_no_session(server: Server) {
     refused_saying(preview("a\u{7}").await, "control character");
     refused_saying(visitor.api_post("/api/preview", &[]).await, "text");
     assert_eq!(server.dump().await, before);
-}
-
-#[in_memory]
-async fn the_page_about_formatting_shows_examples(server: Server) {
     let page = page(&server.visitor(), "/formatting").await;
     assert_eq!(page.heading(), "Formatting");
     for (name, text) in

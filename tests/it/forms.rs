@@ -16,7 +16,7 @@ const NEW_PASSWORD: &str = "battery staple";
 /// The page of a refused form: the message must be this.
 #[track_caller]
 fn refused_page(answer: &HttpResponse, status: StatusCode, message: &str) -> Page {
-    assert!(error_message(answer, status).contains(message), "{}", String::from_utf8_lossy(&answer.body));
+    assert!(error_message(answer, status).contains(message), "{}", answer.text());
     assert!(!answer.headers.contains_key(SET_COOKIE));
     Page::of(answer)
 }
@@ -41,7 +41,7 @@ async fn credentials(client: &Client, path: &str, username: &str, password: &str
 }
 
 #[in_memory]
-async fn registering_logs_in_and_redirects_to_next(server: Server) {
+async fn registering_and_logging_in_redirect_to_next_and_logging_out_ends_the_session(server: Server) {
     let visitor = server.visitor();
     let answer =
         credentials(&visitor, "/register?next=%2Fsubmit", "alice", PASSWORD).await.send(&visitor).await;
@@ -49,12 +49,6 @@ async fn registering_logs_in_and_redirects_to_next(server: Server) {
     let alice = given_session(&server, &answer);
     assert!(page(&alice, "/submit").await.one("nav", &[("aria-label", "Main")]).text().contains("alice"));
     server.visitor().log_in("alice", PASSWORD).await;
-}
-
-#[in_memory]
-async fn logging_in_redirects_to_next_and_logging_out_ends_the_session(server: Server) {
-    let visitor = server.visitor();
-    server.register("alice").await;
     let form = credentials(&visitor, "/login?next=%2Flatest%2F0%3Fa%3Db", "ALICE", PASSWORD).await;
     let answer = form.send(&visitor).await;
     assert_eq!(redirects_to(&answer), "/latest/0?a=b");
@@ -70,6 +64,14 @@ async fn logging_in_redirects_to_next_and_logging_out_ends_the_session(server: S
     assert!(cookie.starts_with("auth=; ") && cookie.contains("Max-Age=0"), "{cookie}");
     assert!(page(&alice, "/").await.text().contains("Sign up"));
     assert_eq!(redirects_to(&form.send(&alice).await), "/login?next=%2F");
+    // The bookmarklet survives a login.
+    let asked = "/submit?u=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b%3D%2525&t=A%20%26%20%22b%22%20%C3%BC";
+    let login = redirects_to(&visitor.get(asked).await).to_owned();
+    let answer = credentials(&visitor, &login, "alice", PASSWORD).await.send(&visitor).await;
+    assert_eq!(redirects_to(&answer), asked);
+    let form = page(&given_session(&server, &answer), asked).await.form("/submit");
+    assert_eq!(form.value("url"), Some("https://example.com/?a=1&b=%25"));
+    assert_eq!(form.value("title"), Some("A & \"b\" ü"));
 }
 
 #[tokio::test]
@@ -150,19 +152,6 @@ async fn no_form_redirects_to_another_site() {
     }
 }
 
-#[in_memory]
-async fn the_bookmarklet_survives_a_login(server: Server) {
-    let visitor = server.visitor();
-    server.register("alice").await;
-    let asked = "/submit?u=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b%3D%2525&t=A%20%26%20%22b%22%20%C3%BC";
-    let login = redirects_to(&visitor.get(asked).await).to_owned();
-    let answer = credentials(&visitor, &login, "alice", PASSWORD).await.send(&visitor).await;
-    assert_eq!(redirects_to(&answer), asked);
-    let form = page(&given_session(&server, &answer), asked).await.form("/submit");
-    assert_eq!(form.value("url"), Some("https://example.com/?a=1&b=%25"));
-    assert_eq!(form.value("title"), Some("A & \"b\" ü"));
-}
-
 #[tokio::test]
 async fn submitting_redirects_to_the_story_and_a_repost_leads_to_the_earlier_one() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
@@ -239,11 +228,8 @@ async fn an_edit_redirects_to_the_story_and_a_refused_one_shows_the_form_again()
     refused_page(&of_alice.send_to(&bob, "/editnews/1").await, StatusCode::FORBIDDEN, "Only the author");
     server.advance(15 * 60 + 1);
     let late = changed.send(&bob).await;
-    refused_page(
-        &late,
-        StatusCode::FORBIDDEN,
-        "You can no longer change this. The limit is 15 minutes after posting.",
-    );
+    let told = "You can no longer change this. The limit is 15 minutes after posting.";
+    refused_page(&late, StatusCode::FORBIDDEN, told);
     error_message(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
     let mut after = server.dump().await;
     // Time alone earns karma and changes ranks.
@@ -328,8 +314,8 @@ async fn comments_and_replies_lead_to_where_they_stand() {
 }
 
 #[tokio::test]
-async fn a_preview_shows_the_comment_and_posts_nothing() {
-    let Community { server, bob, .. } = Community::new(Engine::Memory, &[]).await;
+async fn a_preview_posts_nothing_and_a_refused_reply_leaves_the_buttons_of_the_comment_above_in_order() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     // Opening the pages reads nothing more.
     ok(bob.api_post("/api/readinbox", &[("id", "all")]).await);
     let before = server.dump().await;
@@ -354,12 +340,7 @@ async fn a_preview_shows_the_comment_and_posts_nothing() {
         refused_page(&long.send(&bob).await, StatusCode::UNPROCESSABLE_ENTITY, "too long");
     }
     assert_eq!(server.dump().await, before);
-}
-
-/// The addresses that a refused page leads to must be there for a browser.
-#[tokio::test]
-async fn a_refused_reply_leaves_the_buttons_of_the_comment_above_in_order() {
-    let Community { server: _server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    // The addresses that a refused page leads to must be there for a browser.
     let answer =
         page(&alice, "/reply/1/1").await.form("/postcomment").with("comment", " ").send(&alice).await;
     let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "comment");
@@ -397,7 +378,7 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
 }
 
 #[in_memory]
-async fn a_changed_profile_is_shown(server: Server) {
+async fn a_changed_profile_is_shown_and_a_new_password_ends_all_sessions_but_this_browsers(server: Server) {
     let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile");
     let changed = form.with("about", "About\nme").with("email", "alice@example.org");
@@ -409,11 +390,6 @@ async fn a_changed_profile_is_shown(server: Server) {
     assert!(profile.one("p", &[("role", "status")]).text().contains("saved"));
     assert_eq!(profile.form("/profile").value("about"), Some("About\nme"));
     assert!(page(&server.visitor(), told).await.find("p", &[("role", "status")]).is_empty());
-}
-
-#[in_memory]
-async fn a_new_password_ends_all_sessions_but_this_browsers(server: Server) {
-    let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile").with("password", NEW_PASSWORD);
     let form = form.with("current_password", PASSWORD);
     let answer = form.send(&alice).await;
@@ -425,21 +401,8 @@ async fn a_new_password_ends_all_sessions_but_this_browsers(server: Server) {
 }
 
 #[tokio::test]
-async fn ranks_are_recomputed_by_the_administrator_alone() {
-    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    let form = page(&alice, "/admin?tab=server").await.form("/admin/recompute");
-    server.set_field("news:1", "rank", "4711").await;
-    let secret = bob.apisecret.clone().unwrap();
-    error_message(&form.clone().with("apisecret", &secret).send(&bob).await, StatusCode::FORBIDDEN);
-    assert_eq!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
-    let done = redirects_to(&form.send(&alice).await).to_owned();
-    assert_ne!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
-    let shown = page(&alice, &done).await;
-    assert!(shown.find("p", &[("role", "status")])[0].text().contains("Recomputed"));
-}
-
-#[tokio::test]
-async fn without_the_secret_of_the_session_nothing_is_written() {
+async fn without_the_secret_of_the_session_nothing_is_written_and_ranks_are_recomputed_by_the_administrator()
+{
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let before = server.dump().await;
     let bobs = bob.apisecret.as_deref().unwrap();
@@ -458,16 +421,26 @@ async fn without_the_secret_of_the_session_nothing_is_written() {
         assert!(redirects_to(&gone.post(path, &fields).await).starts_with("/login?next=%2F"), "{path}");
     }
     assert_eq!(server.dump().await, before);
+    let form = page(&alice, "/admin?tab=server").await.form("/admin/recompute");
+    server.set_field("news:1", "rank", "4711").await;
+    let secret = bob.apisecret.clone().unwrap();
+    error_message(&form.clone().with("apisecret", &secret).send(&bob).await, StatusCode::FORBIDDEN);
+    assert_eq!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
+    let done = redirects_to(&form.send(&alice).await).to_owned();
+    assert_ne!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
+    let shown = page(&alice, &done).await;
+    assert!(shown.find("p", &[("role", "status")])[0].text().contains("Recomputed"));
 }
 
 /// A site with a mail relay, and an account `alice` with an address.
-pub async fn site_with_mail() -> (Server, SmtpServer) {
+pub async fn site_with_mail() -> (Server, SmtpServer, Client) {
     let mut relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
-    ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    let alice = server.register("alice").await;
+    ok(alice.update_profile("", "alice@example.org", "").await);
     // It tells of the new address.
-    relay.next_message().await;
-    (server, relay)
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    (server, relay, alice)
 }
 
 /// Asks for a mail with the form.
@@ -487,9 +460,15 @@ pub async fn ask_for_link(server: &Server, relay: &mut SmtpServer) -> String {
 
 #[tokio::test]
 async fn a_refused_new_password_does_not_use_the_link_up_and_a_good_one_does() {
-    let (server, mut relay) = site_with_mail().await;
-    let link = format!("/reset-password/{}", ask_for_link(&server, &mut relay).await);
+    let (server, mut relay, _) = site_with_mail().await;
+    let token = ask_for_link(&server, &mut relay).await;
+    let link = format!("/reset-password/{token}");
     let visitor = server.visitor();
+    // The pages of a link neither repeat it nor are cached.
+    let answer = visitor.get(&link).await;
+    assert_eq!(answer.headers["referrer-policy"], "no-referrer");
+    assert_eq!(answer.headers["cache-control"], "no-store");
+    assert!(!answer.text().contains(&token));
     let before = server.dump().await;
     for refused in ["short", "", &"x".repeat(1_025)] {
         let answer =
@@ -511,15 +490,4 @@ async fn a_refused_new_password_does_not_use_the_link_up_and_a_good_one_does() {
     assert!(error_message(&form.send_to(&visitor, &link).await, StatusCode::NOT_FOUND).contains(message));
     assert!(error_message(&visitor.get(&link).await, StatusCode::NOT_FOUND).contains(message));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
-}
-
-#[tokio::test]
-async fn the_pages_of_a_reset_link_neither_repeat_it_nor_are_cached() {
-    let (server, mut relay) = site_with_mail().await;
-    let token = ask_for_link(&server, &mut relay).await;
-    let answer = server.visitor().get(&format!("/reset-password/{token}")).await;
-    assert_eq!(answer.headers["referrer-policy"], "no-referrer");
-    assert_eq!(answer.headers["cache-control"], "no-store");
-    shown(&answer);
-    assert!(!String::from_utf8(answer.body).unwrap().contains(&token));
 }

@@ -12,9 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::client::{Client, PASSWORD};
-use crate::night::{
-    BACK_WITHIN, assert_has_all, assert_nothing_is_lost, text_of, titles, url_of, visitor, wait_for_health,
-};
+use crate::night::{BACK_WITHIN, assert_has_all, assert_nothing_is_lost, titles, url_of, wait_for_health};
 use crate::program::Program;
 use crate::skips::skip;
 
@@ -77,16 +75,16 @@ pub async fn post_until_refused(client: &Client, round: usize) -> (Vec<String>, 
 
 /// Reads as a visitor and as a member while nothing can be written.
 pub async fn assert_reading_works(program: &Program, member: &Client, title: &str) {
-    for client in [&visitor(program), member] {
+    for client in [&program.visitor(), member] {
         for path in ["/", "/latest", "/news/1", "/user/alice", "/rss", "/api/getnews/latest/0/10"] {
             let page = client.get(path).await;
-            assert_eq!(page.status, 200, "{path}: {}", text_of(&page));
+            assert_eq!(page.status, 200, "{path}: {}", page.text());
         }
         // Stories of one second are in the order of their ids as texts, so it may be on a later page.
         let mut is_listed = false;
         for start in (0..300).step_by(30) {
             let latest = client.get(&format!("/latest/{start}")).await;
-            is_listed = is_listed || text_of(&latest).contains(title);
+            is_listed = is_listed || latest.text().contains(title);
         }
         assert!(is_listed, "{title} is missing");
     }
@@ -100,13 +98,13 @@ pub async fn assert_writing_says_why(member: &Client, refusal: &Value, cause: &s
     let answer = member.post("/api/submit", &fields).await;
     assert_eq!(answer.status, 503);
     let form = member.answer_to("/submit?news_id=-1&title=What I typed&url=&text=and more of it").await;
-    assert_eq!(form.status, 503, "{}", text_of(&form));
+    assert_eq!(form.status, 503, "{}", form.text());
     for text in ["What I typed", "and more of it", "read only", cause] {
-        assert!(text_of(&form).contains(text), "{text:?} is missing: {}", text_of(&form));
+        assert!(form.text().contains(text), "{text:?} is missing: {}", form.text());
     }
     // Nobody is told that the password is wrong.
     let login = member.post("/api/login", &[("username", "alice"), ("password", PASSWORD)]).await;
-    assert!(login.status == 200 || login.status == 503, "{}", text_of(&login));
+    assert!(login.status == 200 || login.status == 503, "{}", login.text());
 }
 
 /// Waits until the site can be written again.
@@ -125,7 +123,7 @@ async fn on_a_full_disk_reading_goes_on_and_writing_comes_back_with_room() {
         return;
     };
     let mut program = Program::start(&url_of(disk.0.path()));
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = vec!["The first".to_owned()];
     alice.submit_text("The first", "text").await;
     for round in 0..2 {
@@ -166,7 +164,7 @@ async fn on_a_full_disk_reading_goes_on_and_writing_comes_back_with_room() {
 async fn a_file_that_may_not_grow_is_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::start(&url_of(folder.path()));
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     alice.submit_text("The first", "text").await;
     let length = std::fs::metadata(folder.path().join("site.redb")).unwrap().len();
     let limit = |bytes| {

@@ -2,13 +2,10 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 use crate::client::{Client, HttpResponse, ok};
+use crate::live;
 use crate::server::{Engine, START, Server, each_engine, in_memory};
-
-/// How long an event that must come may take. The machine may be busy.
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn get(client: &Client, path: &str) -> Value {
     let answer = client.get(path).await;
@@ -25,7 +22,7 @@ async fn moderate(moderator: &Client, action: &str, kind: &str, id: &str) {
 }
 
 /// Stores why a comment on a story is withheld, as the actions of moderators do.
-async fn withhold_comment(server: &Server, story: u64, comment: u64, state: &str) {
+pub async fn withhold_comment(server: &Server, story: u64, comment: u64, state: &str) {
     let (thread, field) = (format!("thread:comment:{story}"), comment.to_string());
     let json = server.field(&thread, &field).await.unwrap();
     let mut stored: Value = serde_json::from_str(&json).unwrap();
@@ -35,12 +32,12 @@ async fn withhold_comment(server: &Server, story: u64, comment: u64, state: &str
 
 #[in_memory]
 async fn items_have_the_fields_of_that_api_and_no_others(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let link = alice.submit_link("A link & more", "http://example.com/a?b=1&c=2").await;
-    let text = bob.submit_text("Ask: why?", "One *two*.\n\nIt's 1/2").await;
+    bob.submit_text("Ask: why?", "One *two*.\n\nIt's 1/2").await;
     let first = bob.comment(link, "First").await;
     let second = alice.comment(link, "Second").await;
-    let reply = alice.reply(link, first, "A reply").await;
+    alice.reply(link, first, "A reply").await;
     ok(bob.vote(link, "up").await);
     ok(bob.vote_comment(link, second, "up").await);
     let visitor = server.visitor();
@@ -66,7 +63,6 @@ async fn items_have_the_fields_of_that_api_and_no_others(server: Server) {
         })
     );
     assert_eq!(item(&visitor, 5).await["parent"], 3);
-    let _ = (text, reply);
     for nothing in ["0", "6", "01", "-1", "x", "1.0", "18446744073709551616", "%20"] {
         assert_eq!(get(&visitor, &format!("/v0/item/{nothing}.json")).await, Value::Null, "{nothing}");
     }
@@ -90,14 +86,13 @@ async fn what_is_gone_says_so_and_what_waits_is_nothing(server: Server) {
     let bare = bob.comment(story, "Deleted alone").await;
     let removed = bob.comment(story, "Removed alone").await;
     let held = bob.comment(story, "Held").await;
-    let below_held = bob.reply(story, held, "Below the held one").await;
+    bob.reply(story, held, "Below the held one").await;
     let flagged = bob.comment(story, "Flagged").await;
     ok(bob.edit_comment(story, deleted, "").await);
     ok(bob.edit_comment(story, bare, "").await);
     moderate(&moderator, "remove", "comment", &format!("{story}-{removed}")).await;
     withhold_comment(&server, story, held, "held:").await;
     withhold_comment(&server, story, flagged, "flagged:").await;
-    let _ = (reply, below_held);
     for client in [server.visitor(), bob.clone(), moderator.clone()] {
         let gone =
             |id: u64| json!({"id": id, "type": "comment", "time": START, "parent": 1, "deleted": true});
@@ -184,7 +179,7 @@ async fn people_have_karma_and_the_numbers_of_what_they_posted(server: Server) {
 async fn lists_are_those_of_the_site() {
     each_engine(&[("hacker_news.jobs_topic", "jobs")], async |server| {
         let (alice, bob) = (server.register("alice").await, server.member("bob").await);
-        let ask = alice.submit_text("Ask HN: why?", "text").await;
+        alice.submit_text("Ask HN: why?", "text").await;
         server.advance(10);
         let show = bob.submit_link("Show: it works", "http://example.com/a").await;
         server.advance(10);
@@ -200,9 +195,7 @@ async fn lists_are_those_of_the_site() {
         assert_eq!(list("ask").await, json!([1]));
         assert_eq!(list("show").await, json!([2]));
         assert_eq!(list("job").await, json!([3]));
-        let numbers = |ids: Vec<u64>| ids;
-        let front = numbers(visitor.listed("top").await);
-        assert_eq!(list("top").await, json!(front));
+        assert_eq!(list("top").await, json!(visitor.listed("top").await));
         assert_eq!(list("best").await[0], 2);
         assert_eq!(list("best").await.as_array().unwrap().len(), 4);
         // A kept list is given up at once when anything in it changes.
@@ -213,7 +206,6 @@ async fn lists_are_those_of_the_site() {
             assert_eq!(list(name).await, json!([1]), "{name}");
         }
         assert_eq!((list("show").await, list("job").await), (json!([]), json!([])));
-        let _ = ask;
     })
     .await;
     let server = Server::start(Engine::Memory, &[("hacker_news.ask_prefixes", "Question:, Tell")]).await;
@@ -273,7 +265,7 @@ async fn answers_can_be_pretty_and_shared_and_are_no_scripts(server: Server) {
             "{{\n  \"by\" : \"alice\",\n  \"descendants\" : 1,\n  \"id\" : 1,\n  \"kids\" : [ 2 ],\n  \"score\" : 1,\n  \
                  \"text\" : \"text\",\n  \"time\" : {START},\n  \"title\" : \"A story\",\n  \"type\" : \"story\"\n}}\n"
         );
-        assert_eq!(String::from_utf8(pretty.body).unwrap(), expected);
+        assert_eq!(pretty.text(), expected);
         let refused = client.get("/v0/item/1.json?callback=run").await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST);
         assert!(refused.json()["error"].as_str().unwrap().contains("callback"));
@@ -297,33 +289,20 @@ async fn answers_can_be_pretty_and_shared_and_are_no_scripts(server: Server) {
 }
 
 /// An open stream.
-pub struct Events {
-    response: reqwest::Response,
-    received: String,
-}
+pub struct Events(live::Events);
 
 impl Events {
     pub async fn open(client: &Client, path: &str) -> Self {
         let request = client.request(Method::GET, path).header("accept", "text/event-stream");
-        let response = request.send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::OK, "{path}");
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { response, received: String::new() }
+        Self(live::Events::asked(request).await)
     }
 
     /// The next event and its data; `None` at the end.
     pub async fn next(&mut self) -> Option<(String, Value)> {
-        loop {
-            if let Some((event, rest)) = self.received.split_once("\n\n") {
-                let (event, rest) = (event.to_owned(), rest.to_owned());
-                self.received = rest;
-                let (name, data) = event.split_once("\ndata: ").unwrap();
-                let name = name.strip_prefix("event: ").unwrap().to_owned();
-                return Some((name, serde_json::from_str(data).unwrap()));
-            }
-            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await.expect("an event in time");
-            self.received.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
-        }
+        let event = self.0.next().await?;
+        let (name, data) = event.split_once("\ndata: ").unwrap();
+        let name = name.strip_prefix("event: ").unwrap().to_owned();
+        Some((name, serde_json::from_str(data).unwrap()))
     }
 
     /// The data that the next event puts at the root.

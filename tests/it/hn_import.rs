@@ -7,10 +7,12 @@ use tidings_domain::accounts::trust::lacking;
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::html::markdown_of_html;
 use tidings_domain::values::{Rules, Timestamp};
+use tidings_keyspace::{Store, StoreOptions};
 use tidings_web::features::hacker_news::text::text_html;
 
 use crate::client::{Client, ok};
-use crate::commands::{Place, start, visitor};
+use crate::commands::{Place, start};
+use crate::consistency::hash;
 use crate::program::Ran;
 
 /// A time in the past.
@@ -42,12 +44,14 @@ fn lines(items: &[Value]) -> String {
     items.iter().map(|item| format!("{item}\n")).collect()
 }
 
-async fn get(client: &Client, path: &str) -> Value {
-    client.get(path).await.json()
+/// Imports an archive.
+fn import(place: &Place, archive: &str, options: &[&str]) -> Ran {
+    let file = place.file("hn.jsonl", archive);
+    place.run(&[&["import", "hn", "--create", file.to_str().unwrap()], options].concat())
 }
 
-async fn text(client: &Client, path: &str) -> String {
-    String::from_utf8(client.get(path).await.body).unwrap()
+async fn get(client: &Client, path: &str) -> Value {
+    client.get(path).await.json()
 }
 
 /// The ids below an item, nested.
@@ -112,8 +116,7 @@ proptest! {
 #[tokio::test]
 async fn an_archive_becomes_stories_threads_and_people() {
     for place in Place::each() {
-        let file = place.file("hn.jsonl", &lines(&archive()));
-        let said = place.run(&["import", "hn", "--create", file.to_str().unwrap()]).good();
+        let said = import(&place, &lines(&archive()), &[]).good();
         for words in [
             "imported 4 stories, 3 comments and 1 profile; 0 already existed; 0 lines were refused",
             "not taken: 1 deleted, 1 dead, 2 polls and their choices, 1 line with null; the places of 1 deleted \
@@ -122,12 +125,11 @@ async fn an_archive_becomes_stories_threads_and_people() {
         ] {
             assert!(said.contains(words), "{words} in {said}");
         }
-        let store = place.run(&["check", "store"]);
-        assert_eq!(store.code, Some(0), "{store:?}");
+        place.run(&["check", "store"]).good();
         place.run(&["check", "articles"]).good();
 
         let program = start(&place);
-        let reader = visitor(&program);
+        let reader = program.visitor();
         let story = get(&reader, "/v0/item/1.json").await;
         for (member, expected) in [
             ("by", json!("pg")),
@@ -158,11 +160,11 @@ async fn an_archive_becomes_stories_threads_and_people() {
         assert!(person["about"].as_str().unwrap().starts_with("Bug fixer.<p><a href"), "{person}");
 
         // All that shows votes.
-        let page = text(&reader, "/news/1").await;
+        let page = reader.text("/news/1").await;
         assert!(page.contains(r#"<span data-count="up">57</span>"#), "{page}");
         assert_eq!(reader.news(1).await["up"], 57);
         assert_eq!(get(&reader, "/api/v1/items/1").await["points"], 57);
-        let best = text(&reader, "/latest").await;
+        let best = reader.text("/latest").await;
         assert!(best.contains(r#"<span data-count="up">57</span>"#), "{best}");
 
         // Votes here count besides.
@@ -172,62 +174,40 @@ async fn an_archive_becomes_stories_threads_and_people() {
         ok(bob.vote_comment(1, 1, "up").await);
         assert_eq!(get(&reader, "/v0/item/1.json").await["score"], 58);
         drop(program);
-        let again = place.run(&["import", "hn", "--create", file.to_str().unwrap()]).good();
+        let again = import(&place, &lines(&archive()), &[]).good();
         assert!(
             again.contains("imported 0 stories, 0 comments and 0 profiles; 8 already existed"),
             "{again}"
         );
-        let store = place.run(&["check", "store"]);
-        assert_eq!(store.code, Some(0), "{store:?}");
+        place.run(&["check", "store"]).good();
     }
 }
 
-#[test]
-fn imported_votes_are_a_field_of_their_own() {
-    let place = Place::embedded();
-    let file = place.file("hn.jsonl", &lines(&archive()));
-    place.run(&["import", "hn", "--create", file.to_str().unwrap()]).good();
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async {
-        let store =
-            tidings_keyspace::Store::open(&place.url, &tidings_keyspace::StoreOptions::default()).await;
-        let dump = crate::server::dump(&store.unwrap()).await;
-        let story = crate::consistency::hash(&dump, "news:1");
+#[tokio::test]
+async fn imported_votes_are_a_field_of_their_own_and_karma_counts_for_trust_only_if_the_operator_says_so() {
+    for (options, is_trusted) in [(&[][..], false), (&["--trust-karma"], true)] {
+        let place = Place::embedded();
+        import(&place, &lines(&archive()), options).good();
+        place.run(&["check", "store"]).good();
+        let store = Store::open(&place.url, &StoreOptions::default()).await.unwrap();
+        let dump = crate::server::dump(&store).await;
+        let story = hash(&dump, "news:1");
         assert_eq!((&*story["up"], &*story["imported_votes"], &*story["source"]), ("1", "56", "hn:10"));
         assert_eq!(story["score"].parse::<f64>().unwrap().floor(), 62.0, "{story:?}");
         let index = &dump["imported:hn"];
         assert!(format!("{index:?}").contains("10"), "{index:?}");
-    });
-}
 
-#[test]
-fn karma_of_an_archive_counts_for_trust_only_if_the_operator_says_so() {
-    for (options, is_trusted) in [(&[][..], false), (&["--trust-karma"], true)] {
-        let place = Place::embedded();
-        let file = place.file("hn.jsonl", &lines(&archive()));
-        place.run(&[&["import", "hn", "--create", file.to_str().unwrap()], options].concat()).good();
-        place.run(&["check", "store"]).good();
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.block_on(async {
-            let store =
-                tidings_keyspace::Store::open(&place.url, &tidings_keyspace::StoreOptions::default()).await;
-            let dump = crate::server::dump(&store.unwrap()).await;
-            let is_user =
-                |key: &&String| key.strip_prefix("user:").is_some_and(|id| id.parse::<u64>().is_ok());
-            let pg = dump.keys().filter(is_user).find_map(|key| {
-                let hash = crate::consistency::hash(&dump, key);
-                (hash.get("username").map(String::as_str) == Some("pg")).then_some(hash)
-            });
-            let pg = tidings_keyspace::Hash(pg.unwrap().into_iter().collect());
-            let mut pg = User::from_hash(&pg).unwrap();
-            assert_eq!(pg.karma, 157_316);
-            let rules = Rules::default().trust;
-            let lacks = |user: &User| lacking(&rules, Timestamp(TIME + 10 * 365 * 86_400), user);
-            assert_eq!(lacks(&pg).is_none(), is_trusted, "{options:?}");
-            // Karma that is earned here counts.
-            pg.karma += 10;
-            assert_eq!(lacks(&pg), None);
-        });
+        let is_user = |key: &&String| key.strip_prefix("user:").is_some_and(|id| id.parse::<u64>().is_ok());
+        let mut users = dump.keys().filter(is_user).map(|key| hash(&dump, key));
+        let pg = users.find(|user| user.get("username").is_some_and(|name| name == "pg"));
+        let mut pg = User::from_hash(&tidings_keyspace::Hash(pg.unwrap().into_iter().collect())).unwrap();
+        assert_eq!(pg.karma, 157_316);
+        let rules = Rules::default().trust;
+        let lacks = |user: &User| lacking(&rules, Timestamp(TIME + 10 * 365 * 86_400), user);
+        assert_eq!(lacks(&pg).is_none(), is_trusted, "{options:?}");
+        // Karma that is earned here counts.
+        pg.karma += 10;
+        assert_eq!(lacks(&pg), None);
     }
 }
 
@@ -253,8 +233,7 @@ fn lines_that_nobody_could_have_posted_are_refused_one_by_one() {
         format!("{rich}\n{poor}\n{popular}\n{unpopular}\n{site}\n"),
     ];
     let text = text.concat();
-    let file = place.file("hn.jsonl", &text);
-    let ran = place.run(&["import", "hn", "--create", file.to_str().unwrap()]);
+    let ran = import(&place, &text, &[]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let expected = "line 1: its time 9999999999 is in the future|\
         line 2: its title has a control character (U+0007)|line 3: it is no item of Hacker News|\
@@ -281,7 +260,7 @@ fn an_import_stops_at_its_caps_with_a_sentence_and_goes_on_when_it_is_run_again(
     assert!(time.contains("stopped after 0 minutes; run the command again"), "{time}");
     let rest = place.run(&import).good();
     assert!(!rest.contains("; 0 already existed"), "{rest}");
-    assert_eq!(place.run(&["check", "store"]).code, Some(0));
+    place.run(&["check", "store"]).good();
 }
 
 #[test]
@@ -311,8 +290,7 @@ fn comments_before_their_parents_are_put_aside_even_from_standard_input() {
         let said = place.run_with(&["import", "hn", "--create", "-"], &lines(&all), &[]).good();
         assert!(said.contains("imported 4 stories, 2,996 comments"), "{said}");
         assert!(!said.contains("left out"), "{said}");
-        let store = place.run(&["check", "store"]);
-        assert_eq!(store.code, Some(0), "{store:?}");
+        place.run(&["check", "store"]).good();
     }
 }
 
@@ -331,7 +309,7 @@ async fn an_import_that_is_killed_goes_on_without_doubles() {
         let file = place.file("hn.jsonl", &lines(&items));
         let import = ["import", "hn", "--create", file.to_str().unwrap()];
         let program = start(&place);
-        let reader = visitor(&program);
+        let reader = program.visitor();
         for _ in 0..3 {
             let before = get(&reader, "/v0/maxitem.json").await;
             let mut running = place.command(&import).spawn().unwrap();
@@ -376,8 +354,7 @@ async fn an_import_that_is_killed_goes_on_without_doubles() {
         }
         assert_eq!(seen.len(), 1_000);
         drop(program);
-        let store = place.run(&["check", "store"]);
-        assert_eq!(store.code, Some(0), "{store:?}");
+        place.run(&["check", "store"]).good();
     }
 }
 
@@ -385,27 +362,25 @@ async fn an_import_that_is_killed_goes_on_without_doubles() {
 async fn nothing_that_is_there_is_overwritten() {
     let place = Place::embedded();
     let mut program = start(&place);
-    let alice = visitor(&program).register("pg").await;
+    let alice = program.visitor().register("pg").await;
     ok(alice.update_profile("Mine", "", "").await);
-    let file = place.file("hn.jsonl", &lines(&archive()));
-    let said = place.run(&["import", "hn", "--create", file.to_str().unwrap()]).good();
+    let said = import(&place, &lines(&archive()), &[]).good();
     assert!(
         said.contains("1 person got another username, because theirs is taken: pg is pg-2 here"),
         "{said}"
     );
-    let reader = visitor(&program);
+    let reader = program.visitor();
     assert_eq!(get(&reader, "/v0/user/pg.json").await["about"], "Mine");
     assert_eq!(get(&reader, "/v0/user/pg-2.json").await["karma"], 157_316);
     assert_eq!(get(&reader, "/v0/item/1.json").await["by"], "pg-2");
 
     // The same numbers of another site are other items.
-    let source = ["import", "hn", "--create", file.to_str().unwrap(), "--source", "other.example"];
-    let other = place.run(&source).good();
+    let other = import(&place, &lines(&archive()), &["--source", "other.example"]).good();
     assert!(other.contains("imported 4 stories") && other.contains("pg is pg-3 here"), "{other}");
 
     // An account with a password keeps its profile, and a closed thread stays closed.
     place.run_with(&["user", "password", "pg-2"], "swordfish 12\n", &[]).good();
-    visitor(&program).log_in("pg-2", "swordfish 12").await;
+    program.visitor().log_in("pg-2", "swordfish 12").await;
     place.run(&["user", "promote", "pg"]).good();
     place.run(&["moderate", "lock", "story", "1", "--as", "pg", "--reason", "enough"]).good();
     let more = [
@@ -418,15 +393,14 @@ async fn nothing_that_is_there_is_overwritten() {
     assert!(ran.err.contains("line 2: its thread is locked here"), "{}", ran.err);
     assert_eq!(get(&reader, "/v0/user/pg-2.json").await["karma"], 157_316);
     program.kill();
-    assert_eq!(place.run(&["check", "store"]).code, Some(0));
+    place.run(&["check", "store"]).good();
 }
 
 #[tokio::test]
 async fn a_byte_order_mark_is_skipped_whole_numbers_may_have_a_fraction_and_an_array_is_named() {
     let place = Place::embedded();
     let story = json!({"id": 1, "type": "story", "by": "pg", "time": 1_400_000_000.0, "title": "A", "url": "http://a.com"});
-    let file = place.file("hn.jsonl", &format!("\u{feff}{story}\n"));
-    let said = place.run(&["import", "hn", "--create", file.to_str().unwrap()]).good();
+    let said = import(&place, &format!("\u{feff}{story}\n"), &[]).good();
     assert!(said.contains("imported 1 story") && said.contains("0 lines were refused"), "{said}");
     for mark in ["", "\u{feff}"] {
         let file = place.file("array.json", &format!("{mark} [{story}]"));
@@ -449,15 +423,15 @@ async fn topics_and_votes_on_sites_are_imported_unless_there_are_some() {
         let said = place.run(&import).good();
         assert!(said.contains("imported the votes on 1 site and the sentences of 1 topic"), "{said}");
         let program = start(&place);
-        let reader = visitor(&program);
-        let page = text(&reader, "/topic/rust").await;
+        let reader = program.visitor();
+        let page = reader.text("/topic/rust").await;
         assert!(page.contains("A language"), "{page}");
         let site = ok(reader.api_get("/api/sites/history/lwn.net").await);
         assert_eq!((&site["sum"], &site["count"]), (&json!(3), &json!(7)), "{site}");
         let again = place.run(&import).good();
         assert!(again.contains("; 3 already existed") && !again.contains("sentences"), "{again}");
         drop(program);
-        assert_eq!(place.run(&["check", "store"]).code, Some(0));
+        place.run(&["check", "store"]).good();
     }
 }
 

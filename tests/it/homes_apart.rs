@@ -2,7 +2,7 @@
 //! while servers keep them at different places, and while the cluster is away. `tidings check timelines` is the judge.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,9 +15,8 @@ use crate::deliveries::{
     AUTHOR, FOLLOWERS, KILLED_AFTER, PULL_LIMIT, client, has_jobs, prepare, tweet, wait_for_jobs,
     wait_for_the_last,
 };
-use crate::program::{Program, wait_until};
+use crate::program::{Program, Ran, serve_command, wait_until};
 use crate::redis_server::{RedisCluster, RedisServer};
-use crate::server::http_client;
 
 const EVERYTHING: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
@@ -40,20 +39,16 @@ fn start(redis: &RedisServer, homes: &str) -> Program {
 }
 
 /// Runs a command on the store, with the settings of such a server.
-fn run(redis: &RedisServer, homes: &str, arguments: &[&str]) -> Output {
+fn run(redis: &RedisServer, homes: &str, arguments: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    command.args(arguments).args(["--store", &redis.url()]).envs(settings(homes)).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    command.args(arguments).args(["--store", &redis.url()]).envs(settings(homes)).output().unwrap().into()
 }
 
 /// Demands that no timeline is other than it should be, without a repair.
 #[track_caller]
 fn demand_no_difference(redis: &RedisServer, homes: &str) {
-    let checked = run(redis, homes, &["check", "timelines"]);
-    assert!(checked.status.success() && said(&checked).contains("no differences"), "{}", said(&checked));
+    let checked = run(redis, homes, &["check", "timelines"]).good();
+    assert!(checked.contains("no differences"), "{checked}");
 }
 
 async fn homes(sets: &ShardedSets, readers: impl Iterator<Item = u64>) -> Vec<BTreeSet<u64>> {
@@ -139,7 +134,7 @@ async fn use_the_site(person: Client, number: usize, others: usize, is_over: Arc
             person.api_post(call, &[("username", &other)]).await;
         }
         if round.is_multiple_of(4) {
-            person.api_post("/api/deltweet", &[("tweet_id", &id.to_string())]).await;
+            person.call(&format!("/api/deltweet?tweet_id={id}")).await;
         }
     }
 }
@@ -150,7 +145,7 @@ async fn servers_with_homes_at_different_places_lose_nothing() {
     let (redis, cluster) = (RedisServer::start(), RedisCluster::start());
     let (store, url) = (open(&redis).await, cluster.url());
     let servers = ["", &url].map(|homes| start(&redis, homes));
-    let visitor = Client::new(http_client(), servers[0].address);
+    let visitor = servers[0].visitor();
     let is_over = Arc::new(AtomicBool::new(false));
     let mut people = Vec::new();
     for number in 0..PEOPLE {
@@ -184,10 +179,10 @@ async fn servers_with_homes_at_different_places_lose_nothing() {
 #[test]
 fn home_timelines_are_not_put_into_the_store_by_its_address() {
     let redis = RedisServer::start();
-    assert!(run(&redis, "", &["create"]).status.success());
+    run(&redis, "", &["create"]).good();
     for (homes, reason) in [(redis.url().as_str(), "the store of a site"), ("http://x", "timelines.store")] {
-        let output = crate::program::serve_command(&redis.url(), &settings(homes)).output().unwrap();
-        assert!(!output.status.success() && said(&output).contains(reason), "{}", said(&output));
+        let ran = Ran::from(serve_command(&redis.url(), &settings(homes)).output().unwrap());
+        assert!(ran.code != Some(0) && ran.said().contains(reason), "{ran:?}");
     }
     // Another database of the same server is a place of its own.
     start(&redis, &format!("{}/1", redis.url()));
@@ -199,7 +194,7 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     let store = open(&redis).await;
     let url = cluster.url();
     let program = start(&redis, &url);
-    let visitor = Client::new(http_client(), program.address);
+    let visitor = program.visitor();
     let (alice, bob) = (visitor.register("alice").await, visitor.register("bob").await);
     bob.follow("alice").await;
     let mut tweets = vec![alice.tweet("before").await];
@@ -213,7 +208,7 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     };
     assert_eq!(seen().await, tweets);
     program.wait_for_log("the home timelines cannot be reached");
-    let status = said(&run(&redis, &url, &["status"]));
+    let status = run(&redis, &url, &["status"]).said();
     assert!(
         status.contains("Timelines    redis+cluster://") && status.contains("CANNOT BE REACHED"),
         "{status}"
@@ -229,10 +224,9 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     cluster.start_again();
     wait_until("the differences are found", || {
         let checked = run(&redis, &url, &["check", "timelines"]);
-        (checked.status.code() == Some(1)).then_some(())
+        (checked.code == Some(1)).then_some(())
     });
-    let repaired = run(&redis, &url, &["check", "timelines", "--repair"]);
-    assert!(repaired.status.success(), "{}", said(&repaired));
+    run(&redis, &url, &["check", "timelines", "--repair"]).good();
     demand_no_difference(&redis, &url);
     assert_eq!(seen().await, tweets);
     cluster.stop();

@@ -11,7 +11,6 @@ use tidings_testing::{until, until_ok};
 
 use crate::client::{Client, has_members, ok, refused, refused_saying};
 use crate::html::Page;
-use crate::night::text_of;
 use crate::page_server::{PageServer, Reply};
 use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, Settings, in_memory};
@@ -130,9 +129,8 @@ async fn a_hook_is_told_what_happens_and_can_check_who_tells_it() {
         let bob = told.server.register("bob").await;
         let news = bob.submit_text("A <story>", "text").await;
         told.alice.comment(news, "A comment").await;
-        let flag =
-            [("kind", "story"), ("id", &*news.to_string()), ("reason", "spam"), ("note", "secret note")];
-        ok(told.alice.api_post("/api/flag", &flag).await);
+        let flagged = format!("kind=story&id={news}&reason=spam&note=secret note");
+        ok(told.alice.call(&format!("/api/flag?{flagged}")).await);
         let mut came = told.wait(5).await;
         // The clock stands still, so messages of several looks are in any order.
         let order = ["signup", "story", "comment", "queue", "flag"];
@@ -155,8 +153,8 @@ async fn a_hook_is_told_what_happens_and_can_check_who_tells_it() {
         assert_eq!((&came[4].json()["flags"], &came[4].json()["reasons"]), (&json!(1), &json!(["spam"])));
         // Not who flagged, nor with which words.
         assert!(!came[4].body.contains("alice") && !came[4].body.contains("secret note"), "{came:?}");
-        let keep = [("action", "keep"), ("kind", "story"), ("id", &*news.to_string()), ("reason", "fine")];
-        ok(told.alice.api_post("/api/moderate", &keep).await);
+        let story = ("story", &*news.to_string());
+        ok(told.alice.moderate("keep", story, &[("reason", "fine")]).await);
         let came = told.wait(6).await;
         let decision = came[5].json()["decision"].clone();
         assert_eq!((&decision["action"], &decision["reason"]), (&json!("keep"), &json!("fine")));
@@ -231,8 +229,7 @@ async fn a_message_is_sent_again_after_a_failure_and_dropped_after_a_day() {
 #[tokio::test]
 async fn what_is_not_public_is_not_told() {
     let told = Told::on(Engine::Memory, &[]).await;
-    let bob = told.server.member("bob").await;
-    let carol = told.server.member("carol").await;
+    let [bob, carol] = told.server.people(["bob", "carol"]).await;
     let id = told.add("/posts", "story,comment,queue,decision", "full").await;
     // A post that waits for a moderator is reported as posted once it is approved.
     ok(told.alice.moderate("hold", ("user", "bob"), &[("reason", "new")]).await);
@@ -256,10 +253,7 @@ async fn what_is_not_public_is_not_told() {
     until(async || told.came().iter().any(|came| came.body.contains("gone words"))).await;
     told.settled(&id).await;
     let count = told.came().len();
-    let line =
-        ok(told.alice.moderate("remove", ("story", &*removed), &[("reason", "no")]).await)["moderation_id"]
-            .as_u64()
-            .unwrap();
+    let removal = ok(told.alice.moderate("remove", ("story", &removed), &[]).await);
     told.status.store(200, Ordering::Relaxed);
     told.server.advance(120);
     let came = told.wait(count + 1).await;
@@ -268,7 +262,7 @@ async fn what_is_not_public_is_not_told() {
     assert!(later.iter().all(|body| body["kind"] == "decision"), "{came:?}");
     assert!(!told.came()[count..].iter().any(|came| came.body.contains("gone words")), "{later:?}");
     // A story that comes back is not new.
-    ok(told.alice.undo(line).await);
+    ok(told.alice.undo(removal["moderation_id"].as_u64().unwrap()).await);
     told.settled(&id).await;
     assert!(told.came()[count..].iter().all(|came| came.json()["kind"] == "decision"));
 }
@@ -329,8 +323,7 @@ async fn of_several_servers_one_tells_a_hook() {
 #[tokio::test]
 async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     let told = Told::on(Engine::Memory, &[]).await;
-    let bob = told.server.member("bob").await;
-    told.server.set_field("user:2", "flags", "m").await;
+    let bob = told.server.moderator("bob").await;
     let good = [("address", "https://hooks.example.com:8443/x"), ("secret", SECRET), ("kinds", "story")];
     refused_saying(bob.api_post("/api/admin/hooks", &good).await, "administrator");
     assert_eq!(bob.get("/admin/hooks").await.status, 403);
@@ -365,7 +358,7 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
         ["added webhook 5", "added webhook 4", "added webhook 3", "added webhook 2", "added webhook 1"];
     assert_eq!(reasons, [&["removed webhook 4", "changed webhook 4"][..], &added].concat());
     assert!(!log.to_string().contains("hooks.example.com"), "{log}");
-    let shown = text_of(&told.server.visitor().get("/moderations").await);
+    let shown = told.server.visitor().text("/moderations").await;
     assert!(shown.contains("changed") && shown.contains("the webhooks"), "{shown}");
     refused_saying(told.alice.undo(1).await, "undo");
     ok(told.alice.api_post("/api/admin/hooks", &good).await);
@@ -386,13 +379,13 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     let stored = told.server.field("hooks:all", "2").await.unwrap();
     assert!(stored.contains(SECRET) && stored.contains("/changed"), "{stored}");
     assert_eq!(told.hook("2").await["kinds"], json!(["story", "queue"]));
-    let shown = text_of(&told.alice.get("/admin/hooks").await);
+    let shown = told.alice.text("/admin/hooks").await;
     let listed = told.alice.get("/api/admin/hooks").await;
-    assert!(!shown.contains(SECRET) && !String::from_utf8_lossy(&listed.body).contains(SECRET));
+    assert!(!shown.contains(SECRET) && !listed.text().contains(SECRET));
     // A mistake keeps what was typed.
     let again = form_of("3").await.with("address", "nonsense").send(&told.alice).await;
     assert_eq!(again.status, 422);
-    assert!(text_of(&again).contains("nonsense"));
+    assert!(again.text().contains("nonsense"));
     crate::store_check::demand_clean(&told.server).await;
 }
 

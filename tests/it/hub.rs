@@ -1,15 +1,13 @@
 //! The hub of the feeds is told what has changed, soon, together, and again if it has failed.
 
-use std::collections::BTreeSet;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
-
 use crate::client::ok;
+use crate::page_server::{PageServer, Reply};
 use crate::server::{Batch, Engine, Server};
 
 const HERE: &str = "https://news.example.com";
@@ -17,55 +15,32 @@ const HERE: &str = "https://news.example.com";
 /// A hub at an address of this machine.
 struct Hub {
     url: String,
-    /// The feeds that it was told of.
-    told: Arc<Mutex<Vec<String>>>,
+    server: PageServer,
     /// The status of its answers.
     status: Arc<AtomicU16>,
-    accepting: JoinHandle<()>,
-}
-
-impl Drop for Hub {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
 }
 
 impl Hub {
     async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/hub?key=1", listener.local_addr().unwrap());
-        let (told, status) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU16::new(204)));
-        let (noted, answered) = (told.clone(), status.clone());
-        let accepting = tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let mut request = Vec::new();
-                let body = loop {
-                    let text = String::from_utf8_lossy(&request).into_owned();
-                    if let Some((head, body)) = text.split_once("\r\n\r\n")
-                        && let Some((_, length)) = head.to_lowercase().split_once("content-length: ")
-                        && length.split("\r\n").next().unwrap().parse::<usize>().unwrap() <= body.len()
-                    {
-                        assert!(head.starts_with("POST /hub?key=1 HTTP/1.1\r\n"), "{head}");
-                        break body.to_owned();
-                    }
-                    let byte = stream.read_u8().await.unwrap();
-                    request.push(byte);
-                };
-                let fields: Vec<(String, String)> =
-                    url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
-                let field = |name: &str| fields.iter().find(|field| field.0 == name).unwrap().1.clone();
-                assert_eq!((field("hub.mode"), field("hub.topic")), ("publish".to_owned(), field("hub.url")));
-                let status = answered.load(Ordering::Relaxed);
-                noted.lock().unwrap().push(field("hub.url"));
-                let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-                stream.write_all(answer.as_bytes()).await.ok();
-            }
-        });
-        Self { url, told, status, accepting }
+        let status = Arc::new(AtomicU16::new(204));
+        let answered = status.clone();
+        let server = PageServer::start(move |_| {
+            Reply::with(&format!("{} X", answered.load(Ordering::Relaxed)), "connection: close", b"")
+        })
+        .await;
+        Self { url: format!("http://{}/hub?key=1", server.address), server, status }
     }
 
+    /// The feeds that it was told of.
     fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+        let feed = |request: String| {
+            let (head, body) = request.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("POST /hub?key=1 HTTP/1.1\r\n"), "{head}");
+            let fields: BTreeMap<_, _> = url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
+            assert_eq!((&*fields["hub.mode"], &fields["hub.topic"]), ("publish", &fields["hub.url"]));
+            fields["hub.url"].clone()
+        };
+        self.server.requests().into_iter().map(feed).collect()
     }
 
     /// Waits until a condition holds, and returns how long that was.
@@ -164,23 +139,16 @@ async fn feeds_name_their_hub_if_there_is_one() {
         let answer = visitor.get(feed).await;
         let expected = format!("<{}>; rel=\"hub\", <{HERE}{feed}>; rel=\"self\"", hub.url);
         assert_eq!(answer.headers["link"].to_str().unwrap(), expected);
-        assert!(String::from_utf8(answer.body).unwrap().contains(&hub.url), "{feed}");
+        assert!(answer.text().contains(&hub.url), "{feed}");
     }
     for feed in ["/best/atom", "/moderations/json"] {
         let answer = visitor.get(feed).await;
-        assert!(
-            !answer.headers.contains_key("link")
-                && !String::from_utf8(answer.body).unwrap().contains("/hub?")
-        );
+        assert!(!answer.headers.contains_key("link") && !answer.text().contains("/hub?"));
     }
     let without = Server::start(Engine::Memory, &[]).await;
-    alice_writes(&without).await;
+    without.member("alice").await.submit_text("A story", "text").await;
     assert!(!without.visitor().get("/atom").await.headers.contains_key("link"));
     assert_eq!(without.field("hub:state", "place").await, None);
-}
-
-async fn alice_writes(server: &Server) {
-    server.member("alice").await.submit_text("A story", "text").await;
 }
 
 #[tokio::test]
@@ -218,53 +186,51 @@ async fn a_hub_is_told_nothing_of_what_visitors_never_see() {
 async fn a_hub_is_told_when_flags_hide_something_and_not_when_it_is_edited_then() {
     let hub = Hub::start().await;
     let server = site(Engine::Memory, &hub).await;
-    let (bob, carol) = (server.member("bob").await, server.member("carol").await);
-    let told_since = async |count: usize| {
+    let [bob, carol] = server.people(["bob", "carol"]).await;
+    let seen = Cell::new(0);
+    let newly_told = async || {
+        let count = seen.get();
         // The last of what has changed.
         carol.tweet("A post").await;
         hub.wait(|_| hub.told()[count..].contains(&format!("{HERE}/@carol/feed"))).await;
         wait_for_feed(&server, "/@carol/feed", false).await;
-        let told: BTreeSet<String> = hub.told()[count..].iter().cloned().collect();
+        let mut all = hub.told();
+        seen.set(all.len());
+        let told: BTreeSet<String> = all.drain(count..).collect();
         told.into_iter().filter(|feed| !feed.contains("carol")).collect::<Vec<_>>()
     };
     let story = bob.submit_text("A story", "text").await;
     let comment = bob.comment(story, "A comment").await;
-    assert!(told_since(0).await.contains(&format!("{HERE}/comments/atom")));
+    assert!(newly_told().await.contains(&format!("{HERE}/comments/atom")));
 
-    let count = hub.told().len();
     let key = format!("news:{story}");
     let mut batch = Batch::new();
     batch.set_field(&key, "withheld", "flagged:");
     batch.sorted_append("changes", &key);
     server.commit(batch).await;
-    assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
-    let count = hub.told().len();
+    assert!(newly_told().await.contains(&format!("{HERE}/atom")));
     ok(bob.edit(story, "Another title", "", "text").await);
     ok(bob.edit_comment(story, comment, "Another text").await);
     // Of the comment, feeds have not been told that it went with its story.
-    let told = told_since(count).await;
+    let told = newly_told().await;
     assert!(told.iter().all(|feed| feed.contains("/comments/") || feed.contains("/news/")), "{told:?}");
-    let count = hub.told().len();
     ok(bob.edit_comment(story, comment, "Yet another text").await);
     ok(bob.edit(story, "Yet another title", "", "text").await);
-    assert_eq!(told_since(count).await, Vec::<String>::new());
+    assert_eq!(newly_told().await, Vec::<String>::new());
     // Until it is there again.
-    let count = hub.told().len();
     let mut batch = Batch::new();
     batch.delete_field(&key, "withheld");
     batch.sorted_append("changes", &key);
     server.commit(batch).await;
-    assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
-    let count = hub.told().len();
+    assert!(newly_told().await.contains(&format!("{HERE}/atom")));
     ok(bob.edit(story, "The last title", "", "text").await);
-    assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
+    assert!(newly_told().await.contains(&format!("{HERE}/atom")));
     // Nor does it learn that a hidden story is among the first.
-    let count = hub.told().len();
     let fields = [("id", "900"), ("title", "Hidden"), ("url", "text://x"), ("user_id", "2"), ("ctime", "1")];
     let mut batch = Batch::new();
     batch.set_fields("news:900", fields);
     batch.set_field("news:900", "withheld", "flagged:");
     batch.sorted_add("news.top", "900", 9e9);
     server.commit(batch).await;
-    assert_eq!(told_since(count).await, Vec::<String>::new());
+    assert_eq!(newly_told().await, Vec::<String>::new());
 }

@@ -18,9 +18,26 @@ async fn imported_site() -> (Server, RedisCommands) {
 }
 
 #[tokio::test]
-async fn lists_and_threads_of_the_original_are_served() {
+async fn the_original_is_served_reading_changes_nothing_but_ranks_and_its_sessions_stay_valid() {
     let (server, _) = imported_site().await;
+    let before = server.dump().await;
     let visitor = server.visitor();
+    for path in ["/api/getnews/top/0/30", "/api/getnews/latest/0/30", "/api/getcomments/1"] {
+        ok(visitor.api_get(path).await);
+    }
+    let after = server.dump().await;
+    let changed: Vec<&String> = after.keys().filter(|key| before.get(*key) != after.get(*key)).collect();
+    // A start of the program lists them by votes, too.
+    assert_eq!(changed, ["news.top", "news.votes:day", "news:1", "news:2"]);
+    assert_eq!(before.len() + 1, after.len());
+    for news in ["news:1", "news:2"] {
+        let without_rank = |dump| {
+            let mut hash = crate::consistency::hash(dump, news);
+            hash.remove("rank");
+            hash
+        };
+        assert_eq!(without_rank(&after), without_rank(&before));
+    }
     let link = json!({
         "id": 1, "title": "An original link", "url": URL, "ctime": START - 3_600,
         "up": 2, "down": 1, "comments": 2, "username": "Bob",
@@ -43,34 +60,6 @@ async fn lists_and_threads_of_the_original_are_served() {
     assert_eq!(json!(visitor.thread(1).await), thread);
     assert_eq!(json!(visitor.thread(2).await), json!([]));
     assert_eq!(json!(visitor.thread(3).await), json!([]));
-}
-
-#[tokio::test]
-async fn reading_changes_nothing_but_ranks() {
-    let (server, _) = imported_site().await;
-    let before = server.dump().await;
-    let visitor = server.visitor();
-    for path in ["/api/getnews/top/0/30", "/api/getnews/latest/0/30", "/api/getcomments/1"] {
-        ok(visitor.api_get(path).await);
-    }
-    let after = server.dump().await;
-    let changed: Vec<&String> = after.keys().filter(|key| before.get(*key) != after.get(*key)).collect();
-    // A start of the program lists them by votes, too.
-    assert_eq!(changed, ["news.top", "news.votes:day", "news:1", "news:2"]);
-    assert_eq!(before.len() + 1, after.len());
-    for news in ["news:1", "news:2"] {
-        let without_rank = |dump| {
-            let mut hash = crate::consistency::hash(dump, news);
-            hash.remove("rank");
-            hash
-        };
-        assert_eq!(without_rank(&after), without_rank(&before));
-    }
-}
-
-#[tokio::test]
-async fn a_session_of_the_original_stays_valid() {
-    let (server, _) = imported_site().await;
     let admin = server.visitor().with_secrets(Some(AUTH), Some(APISECRET));
     assert!(admin.is_logged_in().await);
     let upper = server.visitor().with_secrets(Some(&AUTH.to_uppercase()), Some(APISECRET));
@@ -137,23 +126,8 @@ async fn concurrent_first_logins_of_an_imported_account_all_get_a_session_that_w
 }
 
 #[tokio::test]
-async fn the_guard_of_the_original_and_its_counters_go_on() {
+async fn votes_of_the_original_count_as_votes_and_its_guard_and_counters_go_on() {
     let (server, mut redis) = imported_site().await;
-    let [_, (username, password), _] = ACCOUNTS;
-    let bob = server.visitor().log_in(username, password).await;
-    assert_eq!(bob.submit_link("Again", URL).await, 1);
-    assert_eq!(bob.submit_link("New", "http://example.com/new").await, 4);
-    assert_eq!(bob.comment(1, "Next").await, 4);
-    let dave = server.register("dave").await;
-    assert_eq!(redis.run::<String>(&["GET", "username.to.id:dave"]).await, "4");
-    assert_eq!(redis.run::<String>(&["HGET", "user:4", "flags"]).await, "");
-    assert!(dave.is_logged_in().await);
-    refused(server.visitor().call("/api/create_account?username=BOB&password=12345678").await);
-}
-
-#[tokio::test]
-async fn votes_of_the_original_count_as_votes() {
-    let (server, _) = imported_site().await;
     let [antirez, _, carol] = ACCOUNTS;
     let admin = server.visitor().log_in(antirez.0, antirez.1).await;
     let carol = server.visitor().log_in(carol.0, carol.1).await;
@@ -169,6 +143,16 @@ async fn votes_of_the_original_count_as_votes() {
     assert_eq!(refused(admin.vote(3, "up").await), "This story has been deleted.");
     assert_eq!(refused(admin.vote_comment(1, 3, "up").await), "This comment has been deleted.");
     assert_eq!(server.dump().await, before);
+    let [_, (username, password), _] = ACCOUNTS;
+    let bob = server.visitor().log_in(username, password).await;
+    assert_eq!(bob.submit_link("Again", URL).await, 1);
+    assert_eq!(bob.submit_link("New", "http://example.com/new").await, 4);
+    assert_eq!(bob.comment(1, "Next").await, 4);
+    let dave = server.register("dave").await;
+    assert_eq!(redis.run::<String>(&["GET", "username.to.id:dave"]).await, "4");
+    assert_eq!(redis.run::<String>(&["HGET", "user:4", "flags"]).await, "");
+    assert!(dave.is_logged_in().await);
+    refused(server.visitor().call("/api/create_account?username=BOB&password=12345678").await);
 }
 
 /// The promises of `docs/data-layout.md` and the original's README about a key: its
@@ -281,13 +265,9 @@ async fn after_our_writes_every_key_still_has_its_documented_type_and_fields() {
     ok(admin.edit_comment(1, 2, "").await);
     ok(dave.edit_comment(2, bare, "").await);
     ok(bob.delete(both).await);
-    let profile = [
-        ("about", "About me"),
-        ("email", "carol@example.com"),
-        ("password", "a new password"),
-        ("current_password", ACCOUNTS[2].1),
-    ];
-    ok(carol.api_post("/api/updateprofile", &profile).await);
+    let profile = "about=About me&email=carol@example.com&password=a new password";
+    let current = ACCOUNTS[2].1;
+    ok(carol.call(&format!("/api/updateprofile?{profile}&current_password={current}")).await);
     ok(bob.api_post("/api/logout", &[]).await);
     server.advance(7_200);
     assert_eq!(server.visitor().listed("top").await.len(), 4);

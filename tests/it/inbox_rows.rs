@@ -53,8 +53,7 @@ fn rows(page: &Page) -> Vec<String> {
 
 #[in_memory]
 async fn the_page_that_a_row_leads_to_reads_its_entries(server: Server) {
-    let [alice, bob, carol] =
-        [server.member("alice").await, server.member("bob").await, server.member("carol").await];
+    let [alice, bob, carol] = server.people(["alice", "bob", "carol"]).await;
     let news = alice.submit_text("A story", "text").await;
     bob.comment(news, "First").await;
     bob.comment(news, "Second, @carol").await;
@@ -100,7 +99,7 @@ async fn the_page_that_a_row_leads_to_reads_its_entries(server: Server) {
 
 #[in_memory]
 async fn an_entry_is_answered_where_it_is(server: Server) {
-    let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("A story", "text").await;
     let comment = bob.comment(news, "A *question*").await;
     bob.comment(news, "Gone later").await;
@@ -161,8 +160,10 @@ async fn followers_one_after_the_other_are_one_row(server: Server) {
 }
 
 #[in_memory]
-async fn marking_everything_as_read_can_be_undone_for_what_was_not_read_otherwise(server: Server) {
-    let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+async fn marking_everything_as_read_can_be_undone_for_ten_minutes_for_what_was_not_read_otherwise(
+    server: Server,
+) {
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     for number in 1..=4 {
         bob.tweet(&format!("@alice {number}")).await;
         server.advance(1);
@@ -197,11 +198,7 @@ async fn marking_everything_as_read_can_be_undone_for_what_was_not_read_otherwis
     second.send(&alice).await;
     assert_eq!(undo.send(&alice).await.status, StatusCode::FORBIDDEN);
     assert_eq!(badge(&server, &alice).await, 0);
-}
-
-#[in_memory]
-async fn marking_everything_as_read_can_be_undone_for_ten_minutes(server: Server) {
-    let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+    // It can be undone for ten minutes.
     for seconds in [599, 601] {
         bob.tweet("Hello @alice").await;
         let all = form_of(&page(&alice, "/inbox").await, "/readinbox", ("id", "all"));

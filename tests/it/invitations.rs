@@ -34,8 +34,8 @@ async fn join(server: &Server, username: &str, code: &str) -> Client {
 async fn site(engine: Engine, settings: Settings<'_>) -> (Server, Client, Client) {
     let settings: Vec<(&str, &str)> = [BY_INVITATION].into_iter().chain(settings.iter().copied()).collect();
     let server = Server::start(engine, &settings).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
+    let bob = server.member("bob").await;
     (server, alice, bob)
 }
 
@@ -138,8 +138,7 @@ async fn a_new_account_invites_nobody_and_who_looks_after_the_site_anybody(serve
         invite(&alice).await;
     }
     // A moderator too.
-    let carol = server.member("carol").await;
-    server.set_field("user:3", "flags", "m").await;
+    let carol = server.moderator("carol").await;
     for _ in 0..7 {
         invite(&carol).await;
     }
@@ -162,8 +161,8 @@ async fn the_operator_says_how_many_invitations_there_are() {
 }
 
 #[tokio::test]
-async fn nobody_has_more_than_200_unused_invitations() {
-    let (server, alice, _) = site(Engine::Memory, &[]).await;
+async fn nobody_has_more_than_200_unused_invitations_and_those_of_somebody_who_is_banned_are_void() {
+    let (server, alice, bob) = site(Engine::Memory, &[]).await;
     let now = f64::from(u32::try_from(server.now()).unwrap());
     let mut batch = Batch::new();
     for number in 0..200 {
@@ -172,6 +171,12 @@ async fn nobody_has_more_than_200_unused_invitations() {
     server.commit(batch).await;
     let error = refused(alice.api_post("/api/invite", &[]).await);
     assert!(error.starts_with("You have 200 unused invitations"), "{error}");
+    let code = invite(&bob).await;
+    let until = server.now() + 60;
+    server.set_field("user:2", "banned", &format!("{until}:1:spam")).await;
+    refused(sign_up(&server.visitor(), "carol", &[("invitation", &code)]).await);
+    server.advance(60);
+    join(&server, "carol", &code).await;
 }
 
 #[tokio::test]
@@ -204,17 +209,6 @@ async fn the_invitations_of_somebody_who_has_left_are_void() {
     server.finish_jobs().await;
     assert!(server.dump().await.keys().all(|key| !key.contains(&code) && key != "invites:open:3"));
     crate::store_check::demand_clean(&server).await;
-}
-
-#[tokio::test]
-async fn the_invitations_of_somebody_who_is_banned_are_void_meanwhile() {
-    let (server, _, bob) = site(Engine::Memory, &[]).await;
-    let code = invite(&bob).await;
-    let until = server.now() + 60;
-    server.set_field("user:2", "banned", &format!("{until}:1:spam")).await;
-    refused(sign_up(&server.visitor(), "carol", &[("invitation", &code)]).await);
-    server.advance(60);
-    join(&server, "carol", &code).await;
 }
 
 #[tokio::test]

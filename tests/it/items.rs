@@ -31,7 +31,7 @@ async fn comments(client: &Client, path: &str) -> Vec<String> {
 
 #[in_memory]
 async fn stories_and_comments_have_one_sequence_of_numbers(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let story = alice.submit_text("First", "text").await;
     let comment = bob.comment(story, "A comment").await;
     let second = bob.submit_text("Second", "text").await;
@@ -58,7 +58,7 @@ async fn stories_and_comments_have_one_sequence_of_numbers(server: Server) {
 
 #[each_engine("other versions")]
 async fn a_store_from_before_gets_its_numbers_in_the_order_of_time(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let story = alice.submit_text("First", "text").await;
     server.advance(10);
     let second = bob.submit_text("Second", "text").await;
@@ -91,7 +91,7 @@ async fn a_store_from_before_gets_its_numbers_in_the_order_of_time(server: Serve
 
 #[in_memory]
 async fn the_newest_comments_of_the_site_are_listed_as_their_reader_may_see_them(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let story = alice.submit_text("A story", "text").await;
     let parent = bob.comment(story, "The parent\n\nsays more").await;
     let reply = alice.reply(story, parent, "A reply").await;
@@ -105,7 +105,7 @@ async fn the_newest_comments_of_the_site_are_listed_as_their_reader_may_see_them
         assert!(shown.content().contains(part), "{part}");
     }
     assert_eq!(comments(&visitor, "/comments?before=5").await, all[1..]);
-    let feed = String::from_utf8(visitor.get("/comments/atom").await.body).unwrap();
+    let feed = visitor.text("/comments/atom").await;
     assert!(feed.contains("bob on Another story") && feed.contains("The parent"), "{feed}");
     // Comments that a reader has hidden or muted are left out, and deleted ones are nowhere.
     ok(alice.api_post("/api/hide", &[("news_id", &other.to_string())]).await);

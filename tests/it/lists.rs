@@ -119,27 +119,7 @@ async fn a_hidden_story_leaves_the_lists_of_its_reader_only(server: Server) {
 }
 
 #[in_memory]
-async fn what_is_not_there_cannot_be_marked(server: Server) {
-    let alice = three_stories(&server).await;
-    ok(mark(&alice, "hide", 1).await);
-    ok(alice.delete(1).await);
-    for action in ["hide", "unhide", "save", "unsave"] {
-        assert_eq!(refused(mark(&alice, action, 9).await), "There is no such story.");
-    }
-    for action in ["hide", "save"] {
-        assert_eq!(refused(mark(&alice, action, 1).await), "This story has been deleted.");
-    }
-    let hidden = page(&alice, "/hidden/0").await;
-    assert!(hidden.content().contains("[deleted story]"), "{}", hidden.content());
-    ok(mark(&alice, "unhide", 1).await);
-    assert!(listed(&alice, "/hidden/0").await.is_empty());
-    let visitor = server.visitor();
-    assert_eq!(refused(mark(&visitor, "hide", 2).await), "You must be logged in.");
-    assert!(page(&visitor, "/").await.find("button", &[("name", "news_id")]).is_empty());
-}
-
-#[in_memory]
-async fn stories_are_saved_without_a_vote(server: Server) {
+async fn stories_are_saved_without_a_vote_and_what_is_not_there_cannot_be_marked(server: Server) {
     let alice = three_stories(&server).await;
     let bob = server.member("bob").await;
     let karma = server.karma(&bob).await;
@@ -167,12 +147,28 @@ async fn stories_are_saved_without_a_vote(server: Server) {
     for reader in [&server.visitor(), &alice] {
         assert!(!page(reader, "/user/bob").await.links_to("/upvoted"));
     }
+    // What is not there cannot be marked.
+    ok(mark(&alice, "hide", 1).await);
+    ok(alice.delete(1).await);
+    for action in ["hide", "unhide", "save", "unsave"] {
+        assert_eq!(refused(mark(&alice, action, 9).await), "There is no such story.");
+    }
+    for action in ["hide", "save"] {
+        assert_eq!(refused(mark(&alice, action, 1).await), "This story has been deleted.");
+    }
+    let hidden = page(&alice, "/hidden/0").await;
+    assert!(hidden.content().contains("[deleted story]"), "{}", hidden.content());
+    ok(mark(&alice, "unhide", 1).await);
+    assert!(listed(&alice, "/hidden/0").await.is_empty());
+    let visitor = server.visitor();
+    assert_eq!(refused(mark(&visitor, "hide", 2).await), "You must be logged in.");
+    assert!(page(&visitor, "/").await.find("button", &[("name", "news_id")]).is_empty());
 }
 
 #[each_engine("other versions")]
 async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote(server: Server) {
     three_stories(&server).await;
-    let (bob, carol) = (server.member("bob").await, server.member("carol").await);
+    let [bob, carol] = server.people(["bob", "carol"]).await;
     for story in [1, 2] {
         ok(mark(&bob, "save", story).await);
     }
@@ -245,8 +241,7 @@ async fn only_the_latest_hidden_stories_are_kept(server: Server) {
 
 #[in_memory]
 async fn every_list_of_stories_has_an_end(server: Server) {
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&alice, 100).await;
     for number in 1..=65 {
         alice.submit_link_on("rust", "A story", &format!("https://example.com/{number}")).await;
@@ -286,16 +281,14 @@ async fn every_list_of_stories_has_an_end(server: Server) {
 
 /// A site with stories of two months, and their author.
 async fn two_months(server: &Server) -> Client {
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     // 30 December 2026, 31 December, 1 January, and on from there.
     for (id, days, up, down) in
         [(1, 0, 3, 0), (2, 1, 1, 0), (3, 1, 5, 0), (4, 1, 6, 1), (9, 1, 5, 0), (10, 1, 5, 0), (5, 2, 9, 0)]
     {
         let posted = 1_798_588_800 + days * DAY + id;
-        let key = format!("news:{id}");
         let mut batch = Batch::new();
-        for (field, value) in [
+        let fields = [
             ("id", id.to_string()),
             ("title", format!("Story {id}")),
             ("url", format!("https://example.com/{id}")),
@@ -303,9 +296,8 @@ async fn two_months(server: &Server) -> Client {
             ("ctime", posted.to_string()),
             ("up", up.to_string()),
             ("down", down.to_string()),
-        ] {
-            batch.set_field(&key, field, value);
-        }
+        ];
+        batch.set_fields(format!("news:{id}"), fields);
         #[allow(clippy::cast_precision_loss)]
         batch.sorted_add("news.cron", id.to_string(), posted as f64);
         batch.sorted_add("news.top", id.to_string(), 0.0);
@@ -350,7 +342,7 @@ async fn the_past_has_the_best_of_a_day_and_of_a_month(server: Server) {
 
 /// Stories that are 10 and 2 days old and two of today, the second of today with a vote down.
 async fn of_ten_days(server: &Server) -> [Client; 3] {
-    let people = [server.member("alice").await, server.member("bob").await, server.member("carol").await];
+    let people = server.people(["alice", "bob", "carol"]).await;
     for (id, days) in [(1, 8), (2, 2), (3, 0), (4, 0)] {
         assert_eq!(people[0].submit_text(&format!("Story {id}"), "text").await, id);
         server.advance(days * DAY);
@@ -366,9 +358,30 @@ async fn of_ten_days(server: &Server) -> [Client; 3] {
 }
 
 #[in_memory]
-async fn the_spans_of_the_front_page_have_their_stories_by_votes(server: Server) {
+async fn the_front_page_has_a_tab_for_each_span_with_its_stories_by_votes(server: Server) {
     let [alice, bob, _] = of_ten_days(&server).await;
     let visitor = server.visitor();
+    let tabs = ["/top/day", "/top/week", "/top/month", "/top/year", "/top/all"];
+    let names = ["Now", "Day", "Week", "Month", "Year", "All"];
+    for (here, name) in ["/"].iter().chain(&tabs).zip(names) {
+        let shown = page(&visitor, here).await;
+        for tab in tabs {
+            assert_eq!(shown.links_to(tab), tab != *here, "{tab} on {here}");
+        }
+        assert_eq!(shown.find("a", &[("aria-current", "page")]).last().unwrap().text(), name);
+    }
+    page(&visitor, "/top/week").await.one("link", &[("href", "/top/week/atom")]);
+    let feed = visitor.text("/top/week/atom").await;
+    assert!(
+        feed.contains("Top stories of the week") && feed.contains("Story 2") && !feed.contains("Story 1")
+    );
+    // Their former places have what left the menu.
+    for path in ["/topics", "/ranking"] {
+        let shown = page(&visitor, path).await;
+        assert!(["/best", "/past", "/random"].iter().all(|list| shown.links_to(list)), "{path}");
+    }
+    let front = page(&visitor, "/").await;
+    assert!(!["/best", "/past", "/random"].iter().any(|list| front.links_to(list)));
     let span = async |name: &str| called(&visitor, &format!("/api/getnews/top_{name}/0/30")).await.0;
     for _ in 0..2 {
         assert_eq!((span("day").await, span("week").await), (vec![3, 4], vec![3, 2, 4]));
@@ -391,33 +404,6 @@ async fn the_spans_of_the_front_page_have_their_stories_by_votes(server: Server)
     assert_eq!((span("day").await, span("week").await), (vec![], vec![3, 2]));
 }
 
-#[in_memory]
-async fn the_front_page_has_a_tab_for_each_span_and_no_link_to_itself(server: Server) {
-    of_ten_days(&server).await;
-    let visitor = server.visitor();
-    let tabs = ["/top/day", "/top/week", "/top/month", "/top/year", "/top/all"];
-    let names = ["Now", "Day", "Week", "Month", "Year", "All"];
-    for (here, name) in ["/"].iter().chain(&tabs).zip(names) {
-        let shown = page(&visitor, here).await;
-        for tab in tabs {
-            assert_eq!(shown.links_to(tab), tab != *here, "{tab} on {here}");
-        }
-        assert_eq!(shown.find("a", &[("aria-current", "page")]).last().unwrap().text(), name);
-    }
-    page(&visitor, "/top/week").await.one("link", &[("href", "/top/week/atom")]);
-    let feed = String::from_utf8(visitor.get("/top/week/atom").await.body).unwrap();
-    assert!(
-        feed.contains("Top stories of the week") && feed.contains("Story 2") && !feed.contains("Story 1")
-    );
-    // Their former places have what left the menu.
-    for path in ["/topics", "/ranking"] {
-        let shown = page(&visitor, path).await;
-        assert!(["/best", "/past", "/random"].iter().all(|list| shown.links_to(list)), "{path}");
-    }
-    let front = page(&visitor, "/").await;
-    assert!(!["/best", "/past", "/random"].iter().any(|list| front.links_to(list)));
-}
-
 #[each_engine("other versions")]
 async fn a_store_of_an_earlier_version_gets_its_lists_by_votes(server: Server) {
     let [_, bob, _] = of_ten_days(&server).await;
@@ -434,38 +420,10 @@ async fn a_store_of_an_earlier_version_gets_its_lists_by_votes(server: Server) {
 }
 
 #[in_memory]
-async fn what_another_program_does_shows_when_the_list_is_built_again(server: Server) {
-    two_months(&server).await;
-    let (visitor, day) = (server.visitor(), "/api/past/2026-12-31/0/30");
-    assert_eq!(called(&visitor, day).await.0, [10, 9, 4, 3, 2]);
-    server.set_field("news:2", "up", "90").await;
-    server.set_field("news:4", "del", "1").await;
-    server.advance(599);
-    assert_eq!(called(&visitor, day).await.0, [10, 9, 3, 2]);
-    server.advance(2);
-    assert_eq!(called(&visitor, day).await, (vec![2, 10, 9, 3], 4));
-}
-
-#[in_memory]
-async fn a_day_or_month_that_is_none_is_an_error(server: Server) {
+async fn the_pages_of_the_past_link_to_days_and_months_around_and_show_what_another_program_does_once_built_again(
+    server: Server,
+) {
     let alice = two_months(&server).await;
-    let tomorrow = date(server.now() + DAY);
-    for bad in ["2026-02-30", "2026-13", "2026", "yesterday", "2026-1-1", tomorrow.as_str(), "9999-12"] {
-        error_message(&alice.get(&format!("/past/{bad}")).await, StatusCode::NOT_FOUND);
-        let error = refused(alice.api_get(&format!("/api/past/{bad}/0/30")).await);
-        assert!(error.starts_with("The field day is wrong"), "{bad}: {error}");
-    }
-    for bad in ["/past/2026-12-31/x", "/past/2026-12-31/-1", "/past/2026-12-31/01"] {
-        error_message(&alice.get(bad).await, StatusCode::NOT_FOUND);
-    }
-    for bad in ["a/30", "0/0", "0/33"] {
-        refused(alice.api_get(&format!("/api/past/2026-12/{bad}")).await);
-    }
-}
-
-#[in_memory]
-async fn the_pages_of_the_past_link_to_the_days_and_months_around(server: Server) {
-    two_months(&server).await;
     let visitor = server.visitor();
     let day = page(&visitor, "/past/2026-12-31").await;
     assert_eq!(day.heading(), "Best of 31 Dec 2026");
@@ -484,6 +442,27 @@ async fn the_pages_of_the_past_link_to_the_days_and_months_around(server: Server
     let today = page(&visitor, &format!("/past/{today}")).await;
     assert!(!today.links_to(&format!("/past/{tomorrow}")));
     assert!(today.content().contains("No stories were submitted then."));
+    // A day or month that is none is an error.
+    for bad in ["2026-02-30", "2026-13", "2026", "yesterday", "2026-1-1", tomorrow.as_str(), "9999-12"] {
+        error_message(&alice.get(&format!("/past/{bad}")).await, StatusCode::NOT_FOUND);
+        let error = refused(alice.api_get(&format!("/api/past/{bad}/0/30")).await);
+        assert!(error.starts_with("The field day is wrong"), "{bad}: {error}");
+    }
+    for bad in ["/past/2026-12-31/x", "/past/2026-12-31/-1", "/past/2026-12-31/01"] {
+        error_message(&alice.get(bad).await, StatusCode::NOT_FOUND);
+    }
+    for bad in ["a/30", "0/0", "0/33"] {
+        refused(alice.api_get(&format!("/api/past/2026-12/{bad}")).await);
+    }
+    // What another program does shows when the list is built again.
+    let day = "/api/past/2026-12-31/0/30";
+    assert_eq!(called(&visitor, day).await.0, [10, 9, 4, 3, 2]);
+    server.set_field("news:2", "up", "90").await;
+    server.set_field("news:4", "del", "1").await;
+    server.advance(599);
+    assert_eq!(called(&visitor, day).await.0, [10, 9, 3, 2]);
+    server.advance(2);
+    assert_eq!(called(&visitor, day).await, (vec![2, 10, 9, 3], 4));
 }
 
 #[in_memory]
@@ -551,8 +530,22 @@ async fn topics_are_followed_and_muted_by_forms_and_up_to_a_limit(server: Server
 }
 
 #[in_memory]
-async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
+async fn topics_are_combined_by_following_links_and_administrators_describe_them_in_a_sentence(
+    server: Server,
+) {
     let alice = three_stories(&server).await;
+    alice.submit_link_on("databases", "Other", "https://example.org/").await;
+    let visitor = server.visitor();
+    let topic = page(&visitor, "/topic/go").await;
+    for link in ["/topic/go,rust", "/topic/go+rust", "/topic/databases,go"] {
+        assert!(topic.links_to(link), "{link}");
+    }
+    let both = page(&visitor, "/topic/go+rust").await;
+    assert_eq!(stories(&both), [2]);
+    for link in ["/topic/go,rust", "/topic/go", "/topic/rust", "/topic/databases+go+rust"] {
+        assert!(both.links_to(link), "{link}");
+    }
+    assert_eq!(listed(&visitor, "/topic/databases,go").await, [4, 2]);
     server.set_field("user:1", "flags", "a").await;
     let bob = server.member("bob").await;
     let describe = async |client: &Client, topic: &str, about: &str| {
@@ -567,7 +560,7 @@ async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
     for path in ["/topic/rust", "/topic/rust/new", "/topic/go,rust", "/topics"] {
         assert!(page(&bob, path).await.content().contains("A <b> language."), "{path}");
     }
-    let feed = String::from_utf8(bob.get("/topic/rust/atom").await.body).unwrap();
+    let feed = bob.text("/topic/rust/atom").await;
     assert!(feed.contains("<subtitle>A &lt;b&gt; language.</subtitle>"), "{feed}");
     let topics = ok(bob.api_get("/api/topics").await);
     assert_eq!(topics["topics"][0]["about"], "A <b> language.");
@@ -578,21 +571,4 @@ async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
     assert_eq!(server.hash("topics.about").await.len(), 1);
     ok(describe(&alice, "rustlang", " ").await);
     assert!(server.hash("topics.about").await.is_empty());
-}
-
-#[in_memory]
-async fn topics_are_combined_by_following_links(server: Server) {
-    let alice = three_stories(&server).await;
-    alice.submit_link_on("databases", "Other", "https://example.org/").await;
-    let visitor = server.visitor();
-    let topic = page(&visitor, "/topic/go").await;
-    for link in ["/topic/go,rust", "/topic/go+rust", "/topic/databases,go"] {
-        assert!(topic.links_to(link), "{link}");
-    }
-    let both = page(&visitor, "/topic/go+rust").await;
-    assert_eq!(stories(&both), [2]);
-    for link in ["/topic/go,rust", "/topic/go", "/topic/rust", "/topic/databases+go+rust"] {
-        assert!(both.links_to(link), "{link}");
-    }
-    assert_eq!(listed(&visitor, "/topic/databases,go").await, [4, 2]);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::pages::{error_message, page};
@@ -28,14 +28,19 @@ impl Events {
     }
 
     pub async fn open(client: &Client, path: &str) -> Self {
-        let request = client.request(Method::GET, path).header("accept-encoding", "gzip, br");
+        Self::asked(client.request(Method::GET, path).header("accept-encoding", "gzip, br")).await
+    }
+
+    /// Opens the stream that a request asks for.
+    pub async fn asked(request: RequestBuilder) -> Self {
         let response = request.send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.status(), StatusCode::OK, "{response:?}");
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
         Self { response, received: String::new(), retry: None }
     }
 
     /// The next event; `None` at the end.
-    async fn next(&mut self) -> Option<String> {
+    pub async fn next(&mut self) -> Option<String> {
         loop {
             if let Some((event, rest)) = self.received.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
@@ -72,13 +77,12 @@ impl Events {
 
 #[each_engine("change feed")]
 async fn new_tweets_of_those_one_follows_are_counted_as_they_come(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let carol = server.member("carol").await;
     bob.tweet("Before").await;
     alice.follow("bob").await;
     let mut events = Events::of_home(&alice).await;
     let headers = events.response.headers().clone();
-    assert_eq!(headers["content-type"], "text/event-stream");
     assert_eq!(headers["cache-control"], "no-cache");
     assert!(!headers.contains_key("content-encoding"), "{headers:?}");
     assert_eq!(events.count().await, 0);
@@ -100,14 +104,21 @@ async fn new_tweets_of_those_one_follows_are_counted_as_they_come(server: Server
 }
 
 #[in_memory]
-async fn a_page_without_tweets_hears_of_the_first(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+async fn a_page_without_tweets_hears_of_the_first_and_streams_end_at_once_when_the_server_stops(
+    server: Server,
+) {
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let mut events = Events::of_home(&alice).await;
     assert_eq!(events.count().await, 0);
     server.advance(1);
     alice.follow("bob").await;
     bob.tweet("The first").await;
     events.until(1).await;
+    drop(server);
+    assert_eq!(events.next().await, None);
+    // The page comes back, and not all pages at the same moment.
+    let retry = events.retry.expect("a time");
+    assert!((2_000..4_000).contains(&retry), "{retry}");
 }
 
 #[in_memory]
@@ -125,7 +136,7 @@ async fn without_a_session_there_is_no_stream(server: Server) {
 
 #[in_memory(&[("rates.streams_per_account", "5")])]
 async fn an_account_has_five_streams_and_others_have_theirs(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let mut open = Vec::new();
     for _ in 0..5 {
         open.push(Events::of_home(&alice).await);
@@ -199,16 +210,4 @@ async fn a_stream_ends_when_its_session_ends_on_another_server() {
     assert_eq!(events.count().await, 0);
     ok(alice.at(other.address).api_post("/api/logout", &[]).await);
     assert_eq!(events.next().await, None);
-}
-
-#[in_memory]
-async fn streams_end_at_once_when_the_server_stops(server: Server) {
-    let alice = server.member("alice").await;
-    let mut events = Events::of_home(&alice).await;
-    assert_eq!(events.count().await, 0);
-    drop(server);
-    assert_eq!(events.next().await, None);
-    // The page comes back, and not all pages at the same moment.
-    let retry = events.retry.expect("a time");
-    assert!((2_000..4_000).contains(&retry), "{retry}");
 }

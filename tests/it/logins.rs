@@ -103,6 +103,9 @@ async fn strangers_cannot_lock_an_owner_out(server: Server) {
         fail_times(&from(&server, address), "alice", 2).await;
     }
     ok(from(&server, 1).try_log_in("alice", PASSWORD).await);
+    // The set of addresses is bounded.
+    assert_eq!(server.sorted("limit:failed_login:addresses:1").await.len(), 20);
+    assert!(server.string("limit:failed_login:told:1").await.is_some());
 }
 
 #[each_engine("races", &[DEFAULT_RATE])]
@@ -143,7 +146,9 @@ async fn two_servers_of_one_redis_count_together() {
 }
 
 #[in_memory(&[DEFAULT_RATE])]
-async fn failed_logins_write_expiring_counters_and_nothing_else(server: Server) {
+async fn failed_logins_write_expiring_counters_and_nothing_else_not_even_what_was_typed_as_a_name(
+    server: Server,
+) {
     server.register("alice").await;
     let before = server.dump().await;
     let long = "x".repeat(5_000);
@@ -174,23 +179,18 @@ async fn failed_logins_write_expiring_counters_and_nothing_else(server: Server) 
     assert_eq!(server.sorted(addresses).await, [("127.0.0.1".to_owned(), START as f64)]);
     server.advance(3_600);
     assert_eq!(server.dump().await, before);
-}
-
-/// The keys of failed logins by name and address.
-async fn pairs(server: &Server) -> Vec<String> {
-    let keys = server.dump().await.into_keys();
-    keys.filter(|key| key.starts_with("limit:failed_login:pair:127.0.0.1:")).collect()
-}
-
-#[in_memory(&[DEFAULT_RATE])]
-async fn what_is_typed_as_a_name_at_a_failed_login_is_nowhere_in_the_store(server: Server) {
-    server.register("alice").await;
     for typed in ["Hunter2-and-More", "alice hunter2-and-more"] {
         refused(server.visitor().try_log_in(typed, "wrong horse").await);
     }
     let dump = format!("{:?}", server.dump().await).to_lowercase();
     assert!(dump.contains("limit:failed_login:pair:"), "{dump}");
     assert!(!dump.contains("hunter2"), "{dump}");
+}
+
+/// The keys of failed logins by name and address.
+async fn pairs(server: &Server) -> Vec<String> {
+    let keys = server.dump().await.into_keys();
+    keys.filter(|key| key.starts_with("limit:failed_login:pair:127.0.0.1:")).collect()
 }
 
 #[in_memory(&SETTINGS)]
@@ -280,16 +280,6 @@ async fn the_owner_is_told_when_20_addresses_have_failed_within_an_hour_once_a_d
     attack(80, 1).await;
     assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
     assert_eq!(relay.waiting(), 0);
-}
-
-#[in_memory(&SETTINGS)]
-async fn the_set_of_addresses_is_bounded(server: Server) {
-    server.register("alice").await;
-    for address in 0..25 {
-        fail_times(&from(&server, address), "alice", 1).await;
-    }
-    assert_eq!(server.sorted("limit:failed_login:addresses:1").await.len(), 20);
-    assert!(server.string("limit:failed_login:told:1").await.is_some());
 }
 
 #[in_memory(&[DEFAULT_RATE])]

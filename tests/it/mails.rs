@@ -73,12 +73,23 @@ async fn registered(server: &Server) -> Client {
     alice
 }
 
-/// Two members; the first wants mail about replies.
-async fn alice_and_bob(server: &Server) -> [Client; 2] {
-    let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+/// Two members, of whom the first wants mail about replies, and a story of the first.
+async fn story_of_alice(server: &Server) -> (Client, Client, u64) {
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     prefer(server, &alice, &[("mail_replies", "1")]).await;
     prefer(server, &bob, &[]).await;
-    [alice, bob]
+    let news = alice.submit_text("A story", "text").await;
+    (alice, bob, news)
+}
+
+/// The same, and a mail about a comment that the relay has refused.
+async fn with_refused_mail() -> (Server, SmtpServer, Client) {
+    let (server, relay) = with_mail().await;
+    let (alice, bob, news) = story_of_alice(&server).await;
+    relay.refuse(true);
+    bob.comment(news, "Text").await;
+    send_all(&server).await;
+    (server, relay, alice)
 }
 
 /// The path of the address with which a mail is unsubscribed from.
@@ -101,8 +112,7 @@ async fn unsubscribe(server: &Server, path: &str) -> StatusCode {
 async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off() {
     for engine in [Engine::Memory, Engine::Redis] {
         let (server, mut relay) = with_mail_on(engine).await;
-        let [alice, bob] = alice_and_bob(&server).await;
-        let news = alice.submit_text("A story", "text").await;
+        let (alice, bob, news) = story_of_alice(&server).await;
         let first = bob.comment(news, "Grüße an *alice*\n.\n<b>the end</b>").await;
         let mail = relay.next_message().await;
         assert_eq!(mail.to, ["alice@example.org"]);
@@ -140,8 +150,7 @@ async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off(
 #[tokio::test]
 async fn what_is_read_or_deleted_before_the_relay_takes_it_is_not_mailed() {
     let (server, mut relay) = with_mail().await;
-    let [alice, bob] = alice_and_bob(&server).await;
-    let news = alice.submit_text("A story", "text").await;
+    let (alice, bob, news) = story_of_alice(&server).await;
     relay.refuse(true);
     for text in ["Read", "Deleted", "Still there"] {
         bob.comment(news, text).await;
@@ -161,12 +170,7 @@ async fn what_is_read_or_deleted_before_the_relay_takes_it_is_not_mailed() {
 
 #[tokio::test]
 async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
-    let (server, relay) = with_mail().await;
-    let [alice, bob] = alice_and_bob(&server).await;
-    let news = alice.submit_text("A story", "text").await;
-    relay.refuse(true);
-    bob.comment(news, "Text").await;
-    send_all(&server).await;
+    let (server, relay, _) = with_refused_mail().await;
     assert_eq!(relay.refused(), 1);
     for _ in 0..DAY / 600 + 1 {
         server.advance(600);
@@ -180,11 +184,7 @@ async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
 
 #[tokio::test]
 async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_tried() {
-    let (server, mut relay) = with_mail().await;
-    let [alice, bob] = alice_and_bob(&server).await;
-    let news = alice.submit_text("A story", "text").await;
-    relay.refuse(true);
-    bob.comment(news, "Text").await;
+    let (server, mut relay, alice) = with_refused_mail().await;
     let written = server.now();
     for _ in 0..36 {
         send_all(&server).await;
@@ -192,8 +192,8 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
     }
     let status = waiting(&server).await;
     assert_eq!((status.count, status.oldest.map(|oldest| oldest.timestamp().0)), (1, Some(written)));
-    let admin = registered_administrator(&server, &alice).await;
-    let notices = page(&admin, "/admin").await;
+    server.set_field("user:1", "flags", "a").await;
+    let notices = page(&alice, "/admin").await;
     let notices = notices.text();
     assert!(notices.contains("1 mail is waiting, the oldest for 6 hours"), "{notices}");
     relay.refuse(false);
@@ -203,12 +203,6 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
     assert!(relay.next_message().await.text().contains("Text"));
     send_all(&server).await;
     assert_eq!(waiting(&server).await, LaneFigures::default());
-}
-
-/// The user as an administrator.
-async fn registered_administrator(server: &Server, user: &Client) -> Client {
-    server.set_field(&format!("user:{}", user.user_id), "flags", "a").await;
-    user.clone()
 }
 
 #[tokio::test]
@@ -315,7 +309,7 @@ async fn mails_go_to_confirmed_addresses_only_and_a_new_one_waits_for_its_link()
 #[tokio::test]
 async fn what_strangers_write_makes_no_links_in_mails() {
     let (server, mut relay) = with_mail().await;
-    let [alice, bob] = alice_and_bob(&server).await;
+    let (alice, bob, _) = story_of_alice(&server).await;
     let news = alice.submit_text("Read evil.example", "text").await;
     bob.comment(news, "See https://evil.example/a and www.evil.example, or bob@evil.example").await;
     let mail = relay.next_message().await;
@@ -325,17 +319,12 @@ async fn what_strangers_write_makes_no_links_in_mails() {
     assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
     let note = "(Links that people typed are shown but not active.)";
     assert_eq!(mail.text().matches(note).count(), 1, "{}", mail.text());
-    assert!(mail.text().contains(&format!("{SITE}/news/1?at=1")));
+    assert!(mail.text().contains(&format!("{SITE}/news/2?at=1")));
 }
 
 #[tokio::test]
 async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
-    let (server, mut relay) = with_mail().await;
-    let [alice, bob] = alice_and_bob(&server).await;
-    let news = alice.submit_text("A story", "text").await;
-    relay.refuse(true);
-    bob.comment(news, "Text").await;
-    send_all(&server).await;
+    let (server, mut relay, _) = with_refused_mail().await;
     server.advance(60);
     let now = Timestamp(server.now());
     let site = &server.app.site;
@@ -358,8 +347,7 @@ async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
 #[tokio::test]
 async fn somebody_gets_so_many_mails_a_day_and_one_that_says_that_there_is_more() {
     let (server, mut relay) = with_mail().await;
-    let [alice, bob] = alice_and_bob(&server).await;
-    let news = alice.submit_text("A story", "text").await;
+    let (_, bob, news) = story_of_alice(&server).await;
     for number in 0..53 {
         bob.comment(news, &format!("Number {number}")).await;
     }
@@ -442,12 +430,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
 async fn a_digest_has_the_best_of_ones_topics_and_people_once_a_day_or_week() {
     for engine in [Engine::Memory, Engine::Redis] {
         let (server, mut relay) = with_mail_on(engine).await;
-        let [alice, bob, carol, dave] = [
-            server.member("alice").await,
-            server.member("bob").await,
-            server.member("carol").await,
-            server.member("dave").await,
-        ];
+        let [alice, bob, carol, dave] = server.people(["alice", "bob", "carol", "dave"]).await;
         prefer(&server, &alice, &[("digest", "daily")]).await;
         prefer(&server, &carol, &[("digest", "weekly")]).await;
         prefer(&server, &bob, &[]).await;
@@ -530,7 +513,7 @@ async fn who_gets_digests_is_stored_with_the_preference() {
 }
 
 #[in_memory]
-async fn without_a_relay_an_address_counts_at_once(server: Server) {
+async fn without_a_relay_an_address_counts_at_once_and_nothing_waits(server: Server) {
     let alice = registered(&server).await;
     for email in ["alice@example.org", "new@example.org", ""] {
         ok(alice.update_profile("", email, "").await);
@@ -540,7 +523,12 @@ async fn without_a_relay_an_address_counts_at_once(server: Server) {
     }
     ok(sign_up(&server.visitor(), "bob", &[("email", "bob@example.org")]).await);
     assert_eq!(server.field("user:2", "confirmed_email").await.as_deref(), Some("bob@example.org"));
+    prefer(&server, &alice, &[("mail_replies", "1")]).await;
+    let news = alice.submit_text("A story", "text").await;
+    server.client_of(2).await.comment(news, "Text").await;
+    assert_eq!(server.number("user:1", "replies").await, 1);
     assert!(server.sorted("mail:outbox").await.is_empty());
+    assert!(!page(&alice, "/settings/mail").await.text().contains("Digest"));
 }
 
 #[tokio::test]
@@ -551,14 +539,4 @@ async fn a_reset_goes_to_an_address_that_nobody_has_confirmed() {
     let mail = relay.next_message().await;
     assert!(mail.to == ["alice@example.org"] && mail.text().contains("/reset-password/"), "{mail:?}");
     assert_eq!(server.field("user:1", "confirmed_email").await, None);
-}
-
-#[in_memory]
-async fn without_a_relay_nothing_waits(server: Server) {
-    let [alice, bob] = alice_and_bob(&server).await;
-    let news = alice.submit_text("A story", "text").await;
-    bob.comment(news, "Text").await;
-    assert_eq!(server.number("user:1", "replies").await, 1);
-    assert!(server.sorted("mail:outbox").await.is_empty());
-    assert!(!page(&alice, "/settings/mail").await.text().contains("Digest"));
 }

@@ -3,9 +3,8 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::client::{Client, PASSWORD, has_members, ok, refused, refused_saying};
+use crate::client::{Client, PASSWORD, each, has_members, line_of, ok, refused, refused_saying};
 use crate::mails::send_all;
-use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Batch, Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
@@ -13,12 +12,8 @@ use crate::store_check::demand_clean;
 
 /// An administrator, a moderator, and two members.
 async fn people(server: &Server) -> [Client; 4] {
-    let [alice, moderator, bob, carol] = [
-        server.register("alice").await,
-        server.member("mod").await,
-        server.member("bob").await,
-        server.member("carol").await,
-    ];
+    let alice = server.register("alice").await;
+    let [moderator, bob, carol] = server.people(["mod", "bob", "carol"]).await;
     server.set_field("user:2", "flags", "m").await;
     [alice, moderator, bob, carol]
 }
@@ -41,8 +36,7 @@ async fn waiting(moderator: &Client) -> Vec<String> {
 }
 
 async fn warn(moderator: &Client, name: &str) -> String {
-    ok(moderator.moderate("warn", ("user", name), &[("reason", "be kind")]).await)["moderation_id"]
-        .to_string()
+    line_of(moderator.moderate("warn", ("user", name), &[("reason", "be kind")]).await).to_string()
 }
 
 #[in_memory]
@@ -75,9 +69,7 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
     let read = threads(&bob).await;
     assert_eq!(read.len(), 1);
     assert_eq!((&read[0]["thread_id"], &read[0]["state"]), (&json!(1), &json!("answered")));
-    let from: Vec<&Value> =
-        read[0]["messages"].as_array().unwrap().iter().map(|message| &message["from"]).collect();
-    assert_eq!(from, ["bob", "the moderators", "alice"]);
+    assert_eq!(each(&read[0]["messages"], "from"), ["bob", "the moderators", "alice"]);
     assert!(read[0]["messages"][1].get("by").is_none());
     // Administrators see who answered as the moderators.
     assert_eq!(threads(&moderator).await[0]["messages"][1].get("by"), None);
@@ -85,16 +77,9 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
     // The page of the thread marks the answers as read.
     let listed = page(&bob, "/inbox").await;
     assert!(listed.links_to("/messages/1#message-2") && listed.text().contains("A moderator answered you"));
-    let shown = text_of(&bob.get("/messages/1").await);
+    let shown = bob.text("/messages/1").await;
     assert!(shown.contains("&lt;b&gt;gone") && shown.contains("The moderators"), "{shown}");
-    tidings_testing::pause().await;
-    for _ in 0..50 {
-        if ok(bob.api_get("/api/inbox").await)["unread"] == 0 {
-            break;
-        }
-        tidings_testing::pause().await;
-    }
-    assert_eq!(ok(bob.api_get("/api/inbox").await)["unread"], 0);
+    tidings_testing::until(async || ok(bob.api_get("/api/inbox").await)["unread"] == 0).await;
     // The next message waits again, in the same thread.
     assert_eq!(write(&bob, &[("text", "Thank you"), ("thread", "1")]).await.1, 4);
     assert_eq!(waiting(&moderator).await, ["message:1"]);
@@ -109,7 +94,7 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
         let path = format!("/api/messages?thread={thread}");
         refused_saying(carol.api_get(&path).await, "no such messages");
     }
-    let log = text_of(&server.visitor().get("/moderations").await);
+    let log = server.visitor().text("/moderations").await;
     assert!(log.contains("messages 1 to the moderators") && !log.contains("off topic"), "{log}");
     demand_clean(&server).await;
 }
@@ -118,8 +103,7 @@ async fn a_member_writes_and_moderators_answer(server: Server) {
 async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let line = warn(&moderator, "bob").await;
-    let told = ok(bob.api_get("/api/inbox").await);
-    let told = told["entries"][0]["text"].as_str().unwrap();
+    let told = bob.last_message().await;
     assert!(told.ends_with(&format!("/moderators?moderation_id={line}")), "{told}");
     let form = page(&bob, &format!("/moderators?moderation_id={line}")).await.form("/messages");
     let sent = form.with("text", "I was quoting").send(&bob).await;
@@ -135,18 +119,17 @@ async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server)
     assert!(shown.links_to("/messages/1") && shown.text().contains("Decision: warn"));
     // Closed without an answer, and undone.
     let close = [("action", "close"), ("kind", "message"), ("id", "1"), ("reason", "answered by mail")];
-    let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
+    let closed = line_of(moderator.api_post("/api/moderate", &close).await);
     assert_eq!(waiting(&moderator).await, ["message:2"]);
     assert_eq!(threads(&bob).await[1]["state"], "closed");
-    let told = ok(bob.api_get("/api/inbox").await);
-    let told = told["entries"][0]["text"].as_str().unwrap();
+    let told = bob.last_message().await;
     assert!(told.contains("answered by mail") && told.ends_with("/messages/1"), "{told}");
     refused_saying(moderator.api_post("/api/moderate", &close).await, "waiting for an answer");
     demand_clean(&server).await;
     ok(moderator.undo(closed).await);
     assert_eq!(waiting(&moderator).await.len(), 2);
     demand_clean(&server).await;
-    let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
+    let closed = line_of(moderator.api_post("/api/moderate", &close).await);
     write(&bob, &[("text", "No"), ("thread", "1")]).await;
     refused_saying(moderator.undo(closed).await, "has changed since");
     // An answer to what has changed since the moderator read it.
@@ -188,11 +171,11 @@ async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves
     let login = [("username", "bob"), ("password", PASSWORD)];
     let refused_login = visitor.post("/login", &login).await;
     assert_eq!(refused_login.status, StatusCode::FORBIDDEN);
-    let shown = text_of(&refused_login);
+    let shown = refused_login.text();
     assert!(shown.contains("Until you calm down."), "{shown}");
     let sent = visitor.post("/messages", &by_password(PASSWORD)).await;
     assert_eq!(sent.status, StatusCode::OK);
-    assert!(text_of(&sent).contains("And now?"));
+    assert!(sent.text().contains("And now?"));
     // Moderators write as members in their own threads, and do not answer themselves.
     let (own, _) = write(&moderator, &[("text", "A question of mine")]).await;
     write(&moderator, &[("text", "One more"), ("thread", &own)]).await;
@@ -223,7 +206,7 @@ async fn messages_are_bounded(server: Server) {
     let form = page(&bob, "/messages/1").await.form("/messages").with("text", "Kept?");
     let sent = form.send(&bob).await;
     assert_eq!(sent.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(text_of(&sent).contains("Kept?"));
+    assert!(sent.text().contains("Kept?"));
     // Answers are not counted, and another day has room.
     for number in 1..=11 {
         write(&moderator, &[("text", &number.to_string()), ("thread", "1")]).await;
@@ -234,13 +217,7 @@ async fn messages_are_bounded(server: Server) {
     write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
     // The newest 20, and those before.
     let read = ok(bob.api_get("/api/messages?thread=1").await);
-    let numbers: Vec<u64> = read["threads"][0]["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["message_id"].as_u64().unwrap())
-        .collect();
-    assert_eq!(numbers, (3..=22).collect::<Vec<_>>());
+    assert_eq!(each(&read["threads"][0]["messages"], "message_id"), (3..=22).collect::<Vec<u64>>());
     assert_eq!(read["threads"][0]["earlier"], 3);
     let read = ok(bob.api_get("/api/messages?thread=1&before=3").await);
     assert_eq!(read["threads"][0]["messages"].as_array().unwrap().len(), 2);
@@ -254,11 +231,10 @@ async fn messages_are_bounded(server: Server) {
     write(&moderator, &[("text", "The last"), ("thread", "1")]).await;
     refused_saying(moderator.api_post("/api/messages", &fields).await, "200 messages");
     // A member has 100 threads.
-    let mut batch = Batch::new();
-    for id in 1_000..1_099 {
-        batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
-    }
-    server.commit(batch).await;
+    let others = 1_000..1_099;
+    server
+        .write(|batch| others.for_each(|id| batch.sorted_add("user:3:message_threads", id.to_string(), 1.0)))
+        .await;
     refused_saying(bob.api_post("/api/messages", &[("text", "New")]).await, "100 threads");
     write(&carol, &[("text", "New")]).await;
 }
@@ -291,12 +267,10 @@ async fn answers_are_mailed_and_messages_go_with_the_account() {
     let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
     let [_, moderator, bob, _] = people(&server).await;
     let password = server.field("user:1", "password").await.unwrap();
-    for (field, value) in [
-        ("password", password.as_str()),
-        ("email", "bob@example.org"),
-        ("confirmed_email", "bob@example.org"),
-        ("mail_replies", "1"),
-    ] {
+    let email = "bob@example.org";
+    for (field, value) in
+        [("password", &*password), ("email", email), ("confirmed_email", email), ("mail_replies", "1")]
+    {
         server.set_field("user:3", field, value).await;
     }
     let line = warn(&moderator, "bob").await;
@@ -305,27 +279,18 @@ async fn answers_are_mailed_and_messages_go_with_the_account() {
     write(&bob, &[("text", "Why?"), ("moderation_id", &line)]).await;
     write(&moderator, &[("text", "Because of that."), ("thread", "1"), ("anonymous", "1")]).await;
     send_all(&server).await;
-    let mail = relay.next_message().await;
-    assert!(
-        mail.text().contains("Because of that.") && mail.text().contains("/messages/1"),
-        "{}",
-        mail.text()
-    );
+    let text = relay.next_message().await.text();
+    assert!(text.contains("Because of that.") && text.contains("/messages/1"), "{text}");
     write(&bob, &[("text", "I see")]).await;
     let exported = crate::export::export(&bob).await.data;
-    let messages = exported["messages"].as_array().unwrap();
-    let texts: Vec<&Value> = messages.iter().map(|message| &message["text"]).collect();
-    assert_eq!(texts, ["I see", "Why?", "Because of that."], "{exported}");
-    assert_eq!((&messages[1]["from"], messages[2].get("from")), (&json!("bob"), None));
+    let messages = &exported["messages"];
+    assert_eq!(each(messages, "text"), ["I see", "Why?", "Because of that."], "{exported}");
+    assert_eq!(each(messages, "from")[1..], [json!("bob"), Value::Null]);
     demand_clean(&server).await;
     redirects_to(&bob.post("/settings/deactivate", &[("password", PASSWORD)]).await);
     server.finish_jobs().await;
-    let left: Vec<String> = server
-        .dump()
-        .await
-        .into_keys()
-        .filter(|key| key.contains("messages") || key.contains("message_threads"))
-        .collect();
+    let mut left: Vec<String> = server.dump().await.into_keys().collect();
+    left.retain(|key| key.contains("messages") || key.contains("message_threads"));
     assert_eq!(left, ["limit:messages:3", "messages:count"]);
     assert!(waiting(&moderator).await.is_empty());
     assert_eq!(server.field(&format!("moderation:{line}"), "messages").await, None);

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, PASSWORD, has_members, ok, refused, refused_saying};
-use crate::html::Page;
+use crate::client::{Client, PASSWORD, has_members, line_of, ok, refused, refused_saying};
 use crate::pages::page;
 use crate::server::{Server, in_memory};
 
@@ -13,20 +12,17 @@ async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), ho
 }
 
 /// The lines of the log as `<id> <moderator> <action> <kind> <target> <undone_by>`, newest first.
-async fn log(server: &Server, reader: &Client, query: &str) -> Vec<String> {
-    let answer = ok(reader.api_get(&format!("/api/moderations{query}")).await);
-    assert!(server.now() >= answer["entries"][0]["time"].as_u64().unwrap_or(0));
-    let lines = answer["entries"].as_array().unwrap().iter();
+async fn log(reader: &Client, query: &str) -> Vec<String> {
+    let lines = reader.log(query).await;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let names = ["id", "moderator", "action", "kind", "target", "undone_by"];
-    lines.map(|line| names.map(|name| text(&line[name])).join(" ")).collect()
+    lines.iter().map(|line| names.map(|name| text(&line[name])).join(" ")).collect()
 }
 
 /// An administrator, a moderator, and two members.
 pub async fn people(server: &Server) -> [Client; 4] {
     let alice = server.register("alice").await;
-    let [mod_, bob, carol] = ["mod", "bob", "carol"].map(|name| server.member(name));
-    let (moderator, bob, carol) = (mod_.await, bob.await, carol.await);
+    let [moderator, bob, carol] = server.people(["mod", "bob", "carol"]).await;
     ok(moderate(&alice, "make_moderator", ("user", "mod"), "").await);
     [alice, moderator, bob, carol]
 }
@@ -44,7 +40,7 @@ async fn a_moderator_can_speak_as_such_which_is_marked_and_logged(server: Server
     ok(speak(&moderator, "moderator").await);
     ok(bob.api_post("/api/votecomment", &[("comment_id", "1-2"), ("vote_type", "up")]).await);
     let expected = ["2 mod speak comment 1-2 null", "1 alice make_moderator user mod null"];
-    assert_eq!(log(&server, &server.visitor(), "").await, expected);
+    assert_eq!(log(&server.visitor(), "").await, expected);
     let comments = bob.thread(1).await;
     let spoken = |id: u64| comments.iter().find(|line| line["id"] == id).unwrap()["as"].clone();
     assert_eq!((spoken(1), spoken(2)), (Value::Null, Value::from("moderator")));
@@ -72,20 +68,29 @@ async fn an_action_has_a_line_and_an_undo_has_another(server: Server) {
         "2 mod lock story 1 3",
         "1 alice make_moderator user mod null",
     ];
-    assert_eq!(log(&server, &server.visitor(), "").await, expected);
-    assert_eq!(log(&server, &alice, "?action=lock").await, expected[2..3]);
-    assert_eq!(log(&server, &alice, "?moderator=mod&kind=story&count=1").await, expected[1..2]);
-    assert_eq!(log(&server, &alice, "?before=3&count=1").await, expected[2..3]);
+    assert_eq!(log(&server.visitor(), "").await, expected);
+    assert_eq!(log(&alice, "?action=lock").await, expected[2..3]);
+    assert_eq!(log(&alice, "?moderator=mod&kind=story&count=1").await, expected[1..2]);
+    assert_eq!(log(&alice, "?before=3&count=1").await, expected[2..3]);
     // Bob is told, and the restriction ends by itself.
-    assert!(ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().contains("a reason"));
+    assert!(bob.last_message().await.contains("a reason"));
     server.advance(86_400);
     let lifted = moderate(&moderator, "unsilence", ("user", "bob"), "").await;
     refused_saying(lifted, "no such restriction");
 }
 
 #[in_memory]
-async fn a_person_is_told_that_a_restriction_was_lifted(server: Server) {
+async fn a_person_is_told_that_a_restriction_was_lifted_and_a_thread_locked_or_opened(server: Server) {
     let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
+    let story = bob.submit_text("A story", "text").await.to_string();
+    for (action, sentence) in [
+        ("lock", "The thread of your story “A story” (/news/1) was locked: a reason"),
+        ("unlock", "The thread of your story “A story” (/news/1) is open again: a reason"),
+    ] {
+        ok(moderate(&moderator, action, ("story", &story), "").await);
+        let told = bob.last_message().await;
+        assert!(told.contains(sentence), "{told}");
+    }
     for (restrict, lift, sentence) in [
         ("silence", "unsilence", "A moderator has lifted your silence"),
         ("hold", "unhold", "Your posts no longer need a moderator's approval."),
@@ -94,22 +99,8 @@ async fn a_person_is_told_that_a_restriction_was_lifted(server: Server) {
         ok(moderate(&moderator, restrict, ("user", "bob"), "24").await);
         ok(moderate(&moderator, lift, ("user", "bob"), "").await);
         let bob = bob.log_in("bob", PASSWORD).await;
-        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
+        let told = bob.last_message().await;
         assert!(told.contains(sentence) && told.contains("a reason"), "{told}");
-    }
-}
-
-#[in_memory]
-async fn an_author_is_told_that_a_thread_was_locked_and_opened(server: Server) {
-    let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
-    let story = bob.submit_text("A story", "text").await;
-    for (action, sentence) in [
-        ("lock", "The thread of your story “A story” (/news/1) was locked: a reason"),
-        ("unlock", "The thread of your story “A story” (/news/1) is open again: a reason"),
-    ] {
-        ok(moderate(&moderator, action, ("story", &story.to_string()), "").await);
-        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
-        assert!(told.contains(sentence), "{told}");
     }
 }
 
@@ -118,11 +109,12 @@ async fn the_feed_has_the_lines_as_everybody_sees_them(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     bob.submit_text("A <b> story", "text").await;
     ok(moderator.moderate("lock", ("story", "1"), &[("reason", "r & r"), ("anonymous", "1")]).await);
-    let log = Page::of(&server.visitor().get("/moderations").await);
+    let visitor = server.visitor();
+    let log = page(&visitor, "/moderations").await;
     assert!(log.content().contains("locked the thread of “A <b> story” by bob"), "{}", log.content());
     let found = log.find("link", &[("rel", "alternate"), ("href", "/moderations/atom")]);
     assert_eq!(found.len(), 1, "feed readers find it");
-    let feed = String::from_utf8(moderator.get("/moderations/atom").await.body).unwrap();
+    let feed = moderator.text("/moderations/atom").await;
     for part in [
         "a moderator locked the thread of story “A &lt;b&gt; story” by bob",
         "r &amp; r",
@@ -136,25 +128,12 @@ async fn the_feed_has_the_lines_as_everybody_sees_them(server: Server) {
     bob.comment(1, "A comment").await;
     ok(moderate(&moderator, "remove", ("comment", "1-1"), "").await);
     ok(moderate(&moderator, "remove", ("story", "1"), "").await);
-    let seen = async |client: &Client| Page::of(&client.get("/moderations").await).content().to_owned();
-    let (readers, moderators) = (seen(&server.visitor()).await, seen(&moderator).await);
+    let [readers, moderators] =
+        [page(&visitor, "/moderations").await, page(&moderator, "/moderations").await];
+    let (readers, moderators) = (readers.content(), moderators.content());
     assert!(!readers.contains("bob") && !readers.contains("story”"), "{readers}");
     assert!(moderators.contains("removed “A <b> story” by bob"), "{moderators}");
     assert!(moderators.contains("removed comment 1 by bob on “A <b> story”"), "{moderators}");
-}
-
-#[in_memory]
-async fn moderators_undo_from_the_log(server: Server) {
-    let [alice, moderator, bob, _] = people(&server).await;
-    bob.submit_text("A story", "text").await;
-    ok(moderate(&moderator, "lock", ("story", "1"), "").await);
-    ok(moderate(&moderator, "warn", ("user", "bob"), "").await);
-    let page = async |client: &Client| String::from_utf8(client.get("/moderations").await.body).unwrap();
-    // The role and the lock can be undone, the warning cannot.
-    assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
-    assert_eq!(page(&bob).await.matches("/moderate/undo").count(), 0);
-    ok(moderator.undo(2).await);
-    assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
 }
 
 #[in_memory]
@@ -181,9 +160,8 @@ async fn what_a_moderator_may_not_do_leaves_no_trace(server: Server) {
         (&moderator, "lock", ("story", "x"), "The field id"),
         (&moderator, "lock", ("planet", "1"), "The field kind"),
     ] {
-        let answer = moderate(who, action, thing, "").await;
-        let error = refused(answer);
-        assert!(error.to_lowercase().contains(&expected.to_lowercase()), "{action} {thing:?}: {error}");
+        let error = refused(moderate(who, action, thing, "").await).to_lowercase();
+        assert!(error.contains(&expected.to_lowercase()), "{action} {thing:?}: {error}");
     }
     refused_saying(moderator.moderate("silence", ("user", "bob"), &[("reason", " ")]).await, "reason");
     refused_saying(moderator.undo(99).await, "no such entry");
@@ -196,16 +174,16 @@ async fn an_unnamed_moderator_is_named_to_administrators_only(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     bob.submit_text("A story", "text").await;
     ok(moderator.moderate("lock", ("story", "1"), &[("reason", "r"), ("anonymous", "1")]).await);
-    assert_eq!(log(&server, &alice, "?count=1").await, ["2 mod lock story 1 null"]);
+    assert_eq!(log(&alice, "?count=1").await, ["2 mod lock story 1 null"]);
     for reader in [&server.visitor(), &bob, &moderator] {
-        assert_eq!(log(&server, reader, "?count=1").await, ["2 a moderator lock story 1 null"]);
-        let page = String::from_utf8(reader.get("/moderations").await.body).unwrap();
+        assert_eq!(log(reader, "?count=1").await, ["2 a moderator lock story 1 null"]);
+        let page = reader.text("/moderations").await;
         assert!(page.contains("a moderator") && !page.contains("/@mod\">mod</a> locked"), "{page}");
         // A filter must not reveal the name either.
         let none: [&str; 0] = [];
-        assert_eq!(log(&server, reader, "?moderator=mod").await, none);
+        assert_eq!(log(reader, "?moderator=mod").await, none);
     }
-    assert_eq!(log(&server, &alice, "?moderator=mod").await.len(), 1);
+    assert_eq!(log(&alice, "?moderator=mod").await.len(), 1);
 }
 
 #[in_memory]
@@ -216,15 +194,10 @@ async fn a_lift_that_is_undone_restores_the_end(server: Server) {
     server.advance(3_600);
     ok(moderate(&moderator, "unsilence", ("user", "bob"), "").await);
     ok(moderator.undo(3).await);
-    let log = ok(bob.api_get("/api/moderations?count=1").await);
-    has_members(&log["entries"][0], json!({"action": "silence", "until": end}));
+    let log = bob.log("").await;
+    has_members(&log[0], json!({"action": "silence", "until": end}));
     // The line of the first silence says by which it was lifted.
-    let log = ok(bob.api_get("/api/moderations").await);
-    assert_eq!(
-        (&log["entries"][2]["undone_by"], &log["entries"][1]["undone_by"]),
-        (&json!(3), &json!(4)),
-        "{log}"
-    );
+    assert_eq!((&log[2]["undone_by"], &log[1]["undone_by"]), (&json!(3), &json!(4)), "{log:?}");
 }
 
 #[in_memory]
@@ -258,11 +231,11 @@ async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_adminis
         ok(answer);
         server.finish_jobs().await;
         assert!(format!("{:?}", server.dump().await).contains(stored), "{action}: {stored}");
-        let line = ok(server.visitor().api_get("/api/moderations?count=1").await)["entries"][0].clone();
+        let line = server.visitor().log("?count=1").await.remove(0);
         let done = format!("{} {}", line["action"].as_str().unwrap(), line["kind"].as_str().unwrap());
         assert_eq!((&*done, &line["moderator"]), (action, &json!("alice")));
         assert_eq!(line["reason"], "by an administrator");
-        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
+        let told = bob.last_message().await;
         assert!(told.contains("by an administrator"), "{told}");
         // A moderator undoes only what moderators have decided, whatever the way.
         let id = line["id"].as_u64().unwrap();
@@ -280,21 +253,21 @@ async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_adminis
     ok(alice.moderate("remove_all", ("user", "bob"), &[("days", "1"), ("reason", "spam")]).await);
     server.finish_jobs().await;
     for thing in [("story", "1"), ("comment", "1-1")] {
-        let refusal = refused(moderate(&moderator, "restore", thing, "").await);
-        assert!(refusal.contains("Only an administrator can undo it"), "{refusal}");
+        let refusal = moderate(&moderator, "restore", thing, "").await;
+        refused_saying(refusal, "Only an administrator can undo it");
         ok(moderate(&alice, "restore", thing, "").await);
     }
     // Others are refused, and what is one's own is nobody's business.
     for refusal in [moderator.delete(link).await, moderator.edit_comment(link, 1, "").await] {
         assert!(refused(refusal).starts_with("Only the author can"));
     }
-    let lines = log(&server, &alice, "").await.len();
+    let lines = log(&alice, "").await.len();
     let own = alice.submit_text("Mine", "text").await;
     alice.comment(own, "mine").await;
     ok(alice.edit(own, "Still mine", "", "text").await);
     ok(alice.edit_comment(own, 1, "").await);
     ok(alice.delete(own).await);
-    assert_eq!(log(&server, &alice, "").await.len(), lines);
+    assert_eq!(log(&alice, "").await.len(), lines);
 }
 
 #[in_memory]
@@ -305,12 +278,12 @@ async fn pages_offer_no_unlogged_edit_or_deletion_of_posts_of_others(server: Ser
     let tweet = bob.tweet("a tweet").await;
     let (thread, tweet) = (format!("/news/{story}"), format!("/tweet/{tweet}"));
     for path in [&*thread, "/news/1?at=1", "/", "/everyone", &tweet] {
-        let page = String::from_utf8(alice.get(path).await.body).unwrap();
+        let page = alice.text(path).await;
         for link in ["/editnews/", "/delnews/", "/editcomment/", "/deltweet/"] {
             assert!(!page.contains(link), "{path}: {link}");
         }
     }
-    let page = String::from_utf8(bob.get(&thread).await.body).unwrap();
+    let page = bob.text(&thread).await;
     assert!(page.contains("/editnews/1") && page.contains("/editcomment/1/1"), "{page}");
     for path in ["/editnews/1", "/delnews/1", "/editcomment/1/1"] {
         assert_eq!(alice.get(path).await.status, reqwest::StatusCode::FORBIDDEN, "{path}");
@@ -328,11 +301,11 @@ async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has
         moderator.api_post("/api/moderate", &fields).await
     };
     refused_saying(edit("some words").await, "already has this text");
-    let first = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
+    let first = line_of(edit("kinder words").await);
     assert_eq!(bob.thread(story).await[0]["body"], "kinder words");
     ok(moderator.undo(first).await);
     assert_eq!(bob.thread(story).await[0]["body"], "some words");
-    let second = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
+    let second = line_of(edit("kinder words").await);
     ok(bob.edit_comment(story, 1, "my own words").await);
     assert_eq!(refused(moderator.undo(second).await), "The text has changed since.");
     refused_saying(moderator.api_post("/api/moderate", &about).await, "text");

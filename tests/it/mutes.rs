@@ -1,10 +1,10 @@
 //! Muting and blocking: the calls, the list in the settings, what others can still do, and what
 //! reaches the inbox.
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, each, ok, refused, refused_saying};
 use crate::pages::{page, redirects_saying};
 use crate::server::{Server, in_memory};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The mutes of somebody, as pairs of kind and value, in the order of the list.
 fn listed(answer: &Value) -> Vec<(String, String)> {
@@ -35,7 +35,7 @@ async fn badge(server: &Server, client: &Client) -> i64 {
 
 #[in_memory]
 async fn four_kinds_are_muted_and_unmuted_in_one_list(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
+    let [alice, bob] = server.people(["alice", "Bob"]).await;
     server.set_karma(&alice, 100).await;
     alice.submit_on("sport", "A story").await;
     for (what, value) in [
@@ -93,7 +93,7 @@ async fn what_cannot_be_muted_or_blocked_is_refused(server: Server) {
 
 #[in_memory]
 async fn nobody_mutes_or_blocks_more_than_the_limits(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let words = (0..500).map(|number| (format!("word:number {number}"), "1"));
     let people = (1_000..1_500).map(|id: u64| (id.to_string(), "1"));
     server.write(|batch| batch.set_fields(format!("user:{}:mutes", alice.user_id), words)).await;
@@ -110,8 +110,7 @@ async fn nobody_mutes_or_blocks_more_than_the_limits(server: Server) {
 
 #[in_memory]
 async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server) {
-    let [alice, bob, carol] = ["alice", "bob", "carol"].map(async |name| server.member(name).await);
-    let (alice, bob, carol) = (alice.await, bob.await, carol.await);
+    let [alice, bob, carol] = server.people(["alice", "bob", "carol"]).await;
     bob.follow("alice").await;
     alice.follow("bob").await;
     let story = alice.submit_text("Of Alice", "text").await;
@@ -123,16 +122,11 @@ async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server)
     assert_eq!(badge(&server, &alice).await, 0);
 
     // The follow of the blocked person has ended, and the other one has not.
-    let names = |answer: Value| -> Vec<String> {
-        answer["users"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|user| user["username"].as_str().unwrap().to_owned())
-            .collect()
+    let followers = async |name: &str| {
+        each(&ok(alice.api_get(&format!("/api/followers/{name}")).await)["users"], "username")
     };
-    assert!(names(ok(alice.api_get("/api/followers/alice").await)).is_empty());
-    assert_eq!(names(ok(alice.api_get("/api/followers/bob").await)), ["alice"]);
+    assert!(followers("alice").await.is_empty());
+    assert_eq!(followers("bob").await, ["alice"]);
     let blocked = "has blocked you";
     refused_saying(bob.api_post("/api/follow", &[("username", "alice")]).await, blocked);
     refused_saying(bob.try_comment(story, None, "Hello").await, blocked);
@@ -144,12 +138,10 @@ async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server)
     bob.tweet("Hello @alice").await;
     assert_eq!(badge(&server, &alice).await, 0);
     assert_eq!(server.sorted(&format!("user:{}:mentions", alice.user_id)).await, []);
-    let inbox = ok(alice.api_get("/api/inbox").await);
-    let by_bob = |entry: &&Value| entry["username"] == "bob";
-    assert_eq!(inbox["entries"].as_array().unwrap().iter().find(by_bob), None);
+    assert!(alice.inbox().await.iter().all(|entry| entry["username"] != "bob"));
 
     ok(unblock(&alice, "bob").await);
-    assert!(names(ok(alice.api_get("/api/followers/alice").await)).is_empty(), "it does not come back");
+    assert!(followers("alice").await.is_empty(), "it does not come back");
     bob.follow("alice").await;
     bob.comment(story, "Hello again").await;
     // Of a follow people are told once a day.
@@ -158,7 +150,7 @@ async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server)
 
 #[in_memory]
 async fn the_muted_raise_no_badge_and_earlier_entries_say_nothing(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let story = alice.submit_text("Of Alice", "text").await;
     bob.comment(story, "Before the mute").await;
     let read = bob.comment(story, "Read before the mute").await;
@@ -167,24 +159,22 @@ async fn the_muted_raise_no_badge_and_earlier_entries_say_nothing(server: Server
     bob.comment(story, "After the mute, @alice").await;
     bob.tweet("A tweet for @alice").await;
     assert_eq!(badge(&server, &alice).await, 1);
-    let inbox = ok(alice.api_get("/api/inbox").await);
-    let entries = inbox["entries"].as_array().unwrap();
-    assert_eq!(entries.len(), 1, "{inbox}");
-    assert!(entries[0].get("text").is_none() && entries[0]["username"].is_null(), "{inbox}");
+    let entries = alice.inbox().await;
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert!(entries[0].get("text").is_none() && entries[0]["username"].is_null(), "{entries:?}");
     let html = page(&alice, "/inbox").await;
     assert!(html.text().contains("Something by someone you muted"), "{}", html.text());
     ok(alice.api_post("/api/readinbox", &[("id", entries[0]["id"].as_str().unwrap())]).await);
-    assert_eq!(ok(alice.api_get("/api/inbox").await)["entries"], json!([]));
+    assert!(alice.inbox().await.is_empty());
     ok(unmute(&alice, "user", "bob").await);
-    assert!(ok(alice.api_get("/api/inbox").await)["entries"].as_array().unwrap().len() >= 2);
+    assert!(alice.inbox().await.len() >= 2);
     bob.comment(story, "After all").await;
     assert_eq!(badge(&server, &alice).await, 1);
 }
 
 #[in_memory]
 async fn a_muted_comment_is_a_line_above_its_replies(server: Server) {
-    let [alice, bob, carol] = ["alice", "bob", "carol"].map(async |name| server.member(name).await);
-    let (alice, bob, carol) = (alice.await, bob.await, carol.await);
+    let [alice, bob, carol] = server.people(["alice", "bob", "carol"]).await;
     let story = carol.submit_text("A story", "text").await;
     let muted = bob.comment(story, "Words of Bob").await;
     carol.reply(story, muted, "A reply of Carol").await;
@@ -202,18 +192,16 @@ async fn a_muted_comment_is_a_line_above_its_replies(server: Server) {
 
 #[in_memory]
 async fn the_forms_of_pages_mute_and_block_and_say_what_is_wrong(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     bob.submit_link("A link", "http://news.example.com/").await;
     for (address, action) in [("/@bob", "/mute"), ("/@bob", "/block"), ("/site/news.example.com", "/mute")] {
-        let html = String::from_utf8(alice.get(address).await.body).unwrap();
+        let html = alice.text(address).await;
         assert!(html.contains(&format!(r#"action="{action}""#)), "{address}: {html}");
-        let visitor = String::from_utf8(server.visitor().get(address).await.body).unwrap();
-        assert!(
-            !visitor.contains(r#"action="/mute""#) && !visitor.contains(r#"action="/block""#),
-            "{address}"
-        );
+        let visitor = server.visitor().text(address).await;
+        let is_offered = ["/mute", "/block"].iter().any(|to| visitor.contains(&format!(r#"action="{to}""#)));
+        assert!(!is_offered, "{address}");
     }
-    let own = String::from_utf8(alice.get("/@alice").await.body).unwrap();
+    let own = alice.text("/@alice").await;
     assert!(!own.contains(r#"action="/block""#), "{own}");
     let answer = alice.post("/mute", &[("what", "user"), ("value", "bob"), ("next", "/@bob")]).await;
     assert_eq!((answer.status.as_u16(), answer.headers["location"].to_str().unwrap()), (303, "/@bob"));
@@ -224,7 +212,7 @@ async fn the_forms_of_pages_mute_and_block_and_say_what_is_wrong(server: Server)
     assert!(list.contains("Unmute bob") && list.contains("Unblock bob"), "{list}");
     let answer =
         alice.post("/mute", &[("what", "domain"), ("value", "no site"), ("next", "/settings/mutes")]).await;
-    let html = String::from_utf8(answer.body).unwrap();
+    let html = answer.text();
     assert!(answer.status.is_client_error() && html.contains("It must be the name of a site"), "{html}");
     assert!(html.contains(r#"value="no site""#), "{html}");
     let answer = alice.post("/unblock", &[("username", "bob"), ("next", "/settings/mutes")]).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tidings_keyspace::Expiry;
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, ids, ok, refused, refused_saying};
 use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 
 const SUBMISSION_LIMIT: (&str, &str) = ("limits.submission_seconds", "900");
@@ -232,7 +232,7 @@ async fn an_edit_window_of_0_means_no_limit() {
 
 #[in_memory]
 async fn an_edit_keeps_votes_time_and_place(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_link("Original", LINK).await;
     ok(bob.vote(id, "up").await);
     let before = server.hash("news:1").await;
@@ -278,7 +278,7 @@ async fn moving_to_a_url_posted_recently_in_another_item_is_refused() {
 
 #[in_memory]
 async fn a_deleted_item_leaves_the_lists_and_keeps_its_thread(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_link("A story", LINK).await;
     let comment = bob.comment(id, "Still readable").await;
     let answer = ok(alice.delete(id).await);
@@ -387,8 +387,7 @@ async fn a_list_is_read_in_parts(server: Server) {
     }
     let part = async |path: &str| -> (Vec<u64>, u64) {
         let answer = ok(alice.api_get(path).await);
-        let ids = answer["news"].as_array().unwrap().iter().map(|item| item["id"].as_u64().unwrap());
-        (ids.collect(), answer["count"].as_u64().unwrap())
+        (ids(&answer["news"]), answer["count"].as_u64().unwrap())
     };
     // Ranks that nobody has read yet are those of the posting: the first readers store newer ones.
     for start in [0, 15, 0, 15, 0] {

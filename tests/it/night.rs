@@ -21,45 +21,34 @@ mod planted_panic;
 mod redis_refuses;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tidings_keyspace::{Batch, Store, StoreOptions};
 
-use crate::client::{Client, HttpResponse, ok, refused_saying};
+use crate::client::{Client, ok, refused_saying};
 use crate::full_disk::SmallDisk;
-use crate::program::{Program, open_again, wait_until};
+use crate::program::{Program, open_again, succeed, wait_until};
 use crate::redis_server::RedisServer;
-use crate::server::http_client;
 use crate::skips::skip;
 
 /// How long the site may take to work again once it can.
 pub const BACK_WITHIN: Duration = Duration::from_secs(10);
-
-/// The body of an answer.
-pub fn text_of(response: &HttpResponse) -> String {
-    String::from_utf8_lossy(&response.body).into_owned()
-}
 
 /// The store in a folder.
 pub fn url_of(folder: &Path) -> String {
     format!("redb:{}", folder.join("site.redb").display())
 }
 
-/// A client of a program.
-pub fn visitor(program: &Program) -> Client {
-    Client::new(http_client(), program.address)
-}
-
 /// Waits until `/health/ready` says what it must: it may be a second old.
 pub async fn wait_for_health(program: &Program, status: u16, word: &str) {
     let deadline = Instant::now() + BACK_WITHIN;
     loop {
-        let health = visitor(program).get("/health/ready").await;
+        let health = program.visitor().get("/health/ready").await;
         if health.status == status && health.json()["status"] == word {
             return;
         }
-        assert!(Instant::now() < deadline, "{}", text_of(&health));
+        assert!(Instant::now() < deadline, "{}", health.text());
     }
 }
 
@@ -67,7 +56,7 @@ pub async fn wait_for_health(program: &Program, status: u16, word: &str) {
 pub async fn titles(program: &Program) -> Vec<String> {
     let mut titles = Vec::new();
     loop {
-        let page = visitor(program).api_get(&format!("/api/getnews/latest/{}/30", titles.len())).await;
+        let page = program.visitor().api_get(&format!("/api/getnews/latest/{}/30", titles.len())).await;
         let news = page["news"].as_array().unwrap();
         if news.is_empty() {
             return titles;
@@ -95,31 +84,22 @@ pub async fn post(member: &Client, posted: &mut Vec<String>, title: &str) {
 
 /// Asserts that readers notice nothing.
 pub async fn assert_readers_see(program: &Program, title: &str) {
-    let page = visitor(program).get("/latest").await;
-    assert_eq!(page.status, 200, "{}", text_of(&page));
-    assert!(text_of(&page).contains(title), "{}", text_of(&page));
+    let page = program.visitor().get("/latest").await;
+    assert_eq!(page.status, 200, "{}", page.text());
+    assert!(page.text().contains(title), "{}", page.text());
 }
 
 /// Asserts that a writer gets a 503 with these words.
 pub async fn assert_writer_is_told(member: &Client, words: &str) {
     let answer = member.answer_to("/api/submit?news_id=-1&title=Refused&text=text").await;
-    assert_eq!(answer.status, 503, "{}", text_of(&answer));
+    assert_eq!(answer.status, 503, "{}", answer.text());
     refused_saying(answer.json(), words);
-}
-
-/// Runs `tidings` to its end. Returns its exit status, and what it says.
-pub fn tidings(arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
-    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    (output.status.code(), text.concat())
 }
 
 /// Asserts that nothing that was acknowledged is lost, and that all that is stored fits together.
 pub async fn assert_nothing_is_lost(program: &Program, store: &str, posted: &[String]) {
     assert_has_all(&titles(program).await, posted);
-    let (status, said) = tidings(&["check", "store", "--store", store]);
-    assert_eq!(status, Some(0), "{said}");
+    succeed(&["check", "store", "--store", store]);
 }
 
 /// Makes a store of some 40 MB.
@@ -137,7 +117,7 @@ async fn enlarge(store: &Store) {
 /// Kills the program several times while it is used. Returns all that it has logged.
 async fn check_kills(url: &str) -> String {
     let mut program = Program::start(url);
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let (mut posted, mut log) = (Vec::new(), String::new());
     for round in 0..5 {
         let member = alice.at(program.address);
@@ -173,16 +153,16 @@ async fn kill_9_on_a_large_store() {
 async fn redis_gone_and_back() {
     let mut redis = lasting_redis();
     let program = Program::start(&redis.url());
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
     wait_for_health(&program, 200, "ok").await;
     redis.stop();
     wait_for_health(&program, 503, "unavailable").await;
     assert_writer_is_told(&alice, "cannot reach its database").await;
-    let page = visitor(&program).get("/news/1").await;
-    assert_eq!(page.status, 503, "{}", text_of(&page));
-    assert!(text_of(&page).contains("cannot reach its database"), "{}", text_of(&page));
+    let page = program.visitor().get("/news/1").await;
+    assert_eq!(page.status, 503, "{}", page.text());
+    assert!(page.text().contains("cannot reach its database"), "{}", page.text());
     let lost = program.wait_for_log("health: the store cannot be reached");
     assert!(lost.contains("cause="), "{lost}");
     redis.start_again();
@@ -212,7 +192,7 @@ impl Drop for Immutable<'_> {
 async fn read_only_file() {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::start(&url_of(folder.path()));
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
     let immutable = Immutable(folder.path());
@@ -225,7 +205,7 @@ async fn read_only_file() {
     let line = program.wait_for_log("health: the store is read only");
     assert!(line.contains(cause), "{line}");
     wait_for_health(&program, 503, "read_only").await;
-    assert_eq!(visitor(&program).get("/health/ready").await.json()["store"], cause);
+    assert_eq!(program.visitor().get("/health/ready").await.json()["store"], cause);
     assert_readers_see(&program, "Before").await;
     drop(immutable);
     program.wait_for_log("the store can be written again");
@@ -252,7 +232,7 @@ async fn check_backup_target_full(url: &str) {
     let program = Program::start_with(url, &settings);
     let line = program.wait_for_log("the backup failed");
     assert!(line.contains("No space left on device") && line.contains(target), "{line}");
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "While it is full").await;
     assert_readers_see(&program, "While it is full").await;
@@ -269,8 +249,7 @@ async fn check_backup_target_full(url: &str) {
     });
     let folder = tempfile::tempdir().unwrap();
     let copy = url_of(folder.path());
-    let (status, said) = tidings(&["restore", backup.to_str().unwrap(), "--store", &copy]);
-    assert_eq!(status, Some(0), "{said}");
+    succeed(&["restore", backup.to_str().unwrap(), "--store", &copy]);
     assert_nothing_is_lost(&Program::start(&copy), &copy, &posted).await;
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::client::{Client, encoded, ok};
 use crate::load::Connection;
-use crate::night::{assert_nothing_is_lost, lasting_redis, post, url_of, visitor, wait_for_health};
+use crate::night::{assert_nothing_is_lost, lasting_redis, post, url_of, wait_for_health};
 use crate::program::Program;
 
 /// How long anything that must come may take. The machine may be busy.
@@ -61,7 +61,7 @@ fn submission(member: &Client, title: &str) -> String {
 
 async fn check_too_many_files(store: &str) {
     let program = Program::start(store);
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
     let connect = || {

@@ -65,7 +65,7 @@ async fn sessions_are_listed_with_what_the_owner_needs_to_recognise_them(server:
     assert!(shown.content().contains("Tool (this one)") && shown.content().contains("127.0.0.1"));
     // Neither page nor list contains what would let somebody use the other session.
     for path in ["/settings/sessions", "/api/sessions"] {
-        let text = String::from_utf8(first.get(path).await.body).unwrap();
+        let text = first.text(path).await;
         assert!(!text.contains(&hash(&second)) && !text.contains(second.auth.as_deref().unwrap()));
     }
     assert!(!has_session(&second.with_secrets(Some(&id(&second)), None)).await);
@@ -358,12 +358,19 @@ async fn a_session_of_lamer_news_is_accepted_and_listed_until_it_is_ended() {
 }
 
 #[tokio::test]
-async fn a_session_of_lamer_news_ends_with_its_logout() {
-    let (server, antirez) = site_beside_lamer_news().await;
-    let ours = server.visitor().log_in(ACCOUNTS[0].0, ACCOUNTS[0].1).await;
-    ok(antirez.api_post("/api/logout", &[]).await);
-    assert!(is_gone(&server).await);
-    assert!(ours.is_logged_in().await);
+async fn a_session_of_lamer_news_ends_with_its_logout_and_with_the_password() {
+    let (username, password) = ACCOUNTS[0];
+    let changed = "battery staple";
+    let change = format!("/api/updateprofile?about=&email=&password={changed}&current_password={password}");
+    for (call, password_after) in [("/api/logout", password), (&change, changed)] {
+        let (server, antirez) = site_beside_lamer_news().await;
+        let ours = server.visitor().log_in(username, password).await;
+        ok(antirez.call(call).await);
+        assert!(is_gone(&server).await, "{call}");
+        // A new password ends all sessions.
+        assert_eq!(has_session(&ours).await, password_after == password, "{call}");
+        server.visitor().log_in(username, password_after).await;
+    }
 }
 
 #[tokio::test]
@@ -375,16 +382,6 @@ async fn a_session_of_lamer_news_ends_with_the_others_and_may_end_the_others() {
     let ours = server.visitor().log_in(ACCOUNTS[0].0, ACCOUNTS[0].1).await;
     ok(end(&ours, "others").await);
     assert!(is_gone(&server).await && has_session(&ours).await);
-}
-
-#[tokio::test]
-async fn a_session_of_lamer_news_ends_with_the_password() {
-    let (server, antirez) = site_beside_lamer_news().await;
-    let fields =
-        [("about", ""), ("email", ""), ("password", "battery staple"), ("current_password", ACCOUNTS[0].1)];
-    ok(antirez.api_post("/api/updateprofile", &fields).await);
-    assert!(is_gone(&server).await);
-    server.visitor().log_in(ACCOUNTS[0].0, "battery staple").await;
 }
 
 #[each_engine("other versions")]

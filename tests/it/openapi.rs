@@ -219,7 +219,7 @@ async fn every_call_of_the_document_is_answered_and_refused() {
     let network = pages.network();
     let settings = [("search.enabled", "true")];
     let server = Server::start_adjusted(&settings, |settings| settings.titles.network = network).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let visitor = server.visitor();
     server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
     server.set_karma(&alice, 100).await;

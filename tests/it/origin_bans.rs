@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ok, refused, refused_saying};
-use crate::night::text_of;
+use crate::client::{Client, PASSWORD, each, line_of, ok, refused, refused_saying};
 use crate::pages::page;
 use crate::server::{Server, in_memory};
 use crate::signups::sign_up;
@@ -15,9 +14,9 @@ fn from(client: &Client, address: &str) -> Client {
     client.clone().forwarded_for(address)
 }
 
-async fn ban(by: &Client, fields: [(&str, &str); 3], more: &[(&str, &str)]) -> Value {
-    let [what, scope, reason] = fields;
-    by.api_post("/api/moderate/bans", &[&[what, scope, reason], more].concat()).await
+/// Bans what the fields say: `what=network&value=192.0.2.7&scope=both&reason=spam`.
+async fn ban(by: &Client, fields: &str) -> Value {
+    by.call(&format!("/api/moderate/bans?{fields}")).await
 }
 
 #[in_memory(PROXY)]
@@ -30,8 +29,8 @@ async fn nobody_signs_up_or_posts_from_a_banned_network(server: Server) {
         ("2001:db8:1::/48", "2001:db8:1:2::3", "2001:db8:2::1"),
         ("198.51.100.7", "198.51.100.7", "198.51.100.8"),
     ] {
-        let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
-        let made = ok(ban(&alice, fields, &[("value", value)]).await);
+        let request = format!("what=network&value={value}&scope=both&reason=a flood");
+        let made = line_of(ban(&alice, &request).await);
         let stranger = from(&server.visitor(), inside);
         let error = refused(sign_up(&stranger, "mallory", &[]).await);
         assert_eq!(error, "New accounts from your network are not accepted here at the moment: a flood.");
@@ -49,7 +48,7 @@ async fn nobody_signs_up_or_posts_from_a_banned_network(server: Server) {
         ok(from(&alice, "192.0.2.77").try_comment(story, None, "a comment").await);
         let list = ok(alice.api_get("/api/moderate/bans").await);
         assert_eq!(list["bans"][0]["stopped"], 4, "{list}");
-        ok(alice.undo(made["moderation_id"].as_u64().unwrap()).await);
+        ok(alice.undo(made).await);
         ok(inside.try_comment(story, None, "again").await);
         assert_eq!(ok(alice.api_get("/api/moderate/bans").await)["bans"], json!([]));
     }
@@ -63,10 +62,10 @@ async fn a_ban_covers_what_it_says_and_ends(server: Server) {
     let story = bob.submit_text("A story", "text").await;
     server.set_field("user:2", "email", "bob@mail.spam.example").await;
     bob.get("/").await;
-    let fields = [("what", "domain"), ("scope", "signup"), ("reason", "throw-away")];
-    let tried = ok(ban(&alice, fields, &[("value", "spam.example"), ("dry_run", "1")]).await);
+    let thrown_away = "what=domain&value=spam.example&scope=signup&reason=throw-away";
+    let tried = ok(ban(&alice, &format!("{thrown_away}&dry_run=1")).await);
     assert_eq!(tried["stops"], 1, "{tried}");
-    ok(ban(&alice, fields, &[("value", "spam.example"), ("hours", "1")]).await);
+    ok(ban(&alice, &format!("{thrown_away}&hours=1")).await);
     ok(bob.try_comment(story, None, "a comment").await);
     let address = [("email", "eve@spam.example")];
     let error = refused(sign_up(&server.visitor(), "eve", &address).await);
@@ -74,33 +73,27 @@ async fn a_ban_covers_what_it_says_and_ends(server: Server) {
     ok(sign_up(&server.visitor(), "frank", &[("email", "frank@notspam.example")]).await);
     // Nor does a member change to such an address; those who have one keep it.
     let carol = server.register("carol").await;
-    let change = |email: &'static str| {
-        [("about", "x"), ("email", email), ("current_password", crate::client::PASSWORD)]
+    let change = async |email: &str| {
+        carol.call(&format!("/api/updateprofile?about=x&email={email}&current_password={PASSWORD}")).await
     };
     let before = server.dump().await;
-    let error = refused(carol.api_post("/api/updateprofile", &change("carol@mail.spam.example")).await);
-    assert!(error.contains("with an e-mail address of this domain"), "{error}");
+    refused_saying(change("carol@mail.spam.example").await, "with an e-mail address of this domain");
     let mail =
         page(&carol, "/settings/mail").await.form("/settings/mail").with("email", "carol@spam.example");
-    let answer = mail.with("current_password", crate::client::PASSWORD).send(&carol).await;
+    let answer = mail.with("current_password", PASSWORD).send(&carol).await;
     assert_eq!(answer.status, 403);
     let back = crate::html::Page::of(&answer);
     assert_eq!(back.find("p", &[("id", "error-email")]).len(), 1, "{}", back.text());
     assert_eq!(server.dump().await.get("user:5"), before.get("user:5"));
-    ok(carol.api_post("/api/updateprofile", &change("carol@mail.example")).await);
+    ok(change("carol@mail.example").await);
     ok(alice.update_profile("", "alice@spam.example", "").await);
     server.advance(3_600);
     ok(sign_up(&server.visitor(), "eve", &address).await);
-    let fields = [("what", "domain"), ("scope", "post"), ("reason", "spam")];
-    ok(ban(&alice, fields, &[("value", "spam.example")]).await);
+    ok(ban(&alice, "what=domain&value=spam.example&scope=post&reason=spam").await);
     refused_saying(bob.try_comment(story, None, "another").await, "Posts by people with");
     // The one that has ended is gone.
     let list = ok(alice.api_get("/api/moderate/bans").await);
-    assert_eq!(
-        (list["bans"].as_array().unwrap().len(), &list["bans"][0]["ban_id"]),
-        (1, &json!(2)),
-        "{list}"
-    );
+    assert_eq!(each(&list["bans"], "ban_id"), [2], "{list}");
 }
 
 #[in_memory(PROXY)]
@@ -112,10 +105,10 @@ async fn a_domain_of_another_script_is_banned_however_it_is_written(server: Serv
     // Typed before domains were stored in one form.
     server.set_field("user:2", "email", "bob@Mail.Bücher.example").await;
     bob.get("/").await;
-    let fields = [("what", "domain"), ("scope", "both"), ("reason", "spam")];
-    let tried = ok(ban(&alice, fields, &[("value", "bücher.example"), ("dry_run", "1")]).await);
+    let umlaut = "what=domain&value=bücher.example&scope=both&reason=spam";
+    let tried = ok(ban(&alice, &format!("{umlaut}&dry_run=1")).await);
     assert_eq!(tried["stops"], 1, "{tried}");
-    ok(ban(&alice, fields, &[("value", "bücher.example")]).await);
+    ok(ban(&alice, umlaut).await);
     refused_saying(bob.try_comment(story, None, "a comment").await, "Posts by people with");
     for address in ["e@bücher.example", "e@BÜCHER.example", "e@xn--bcher-kva.example", "e@ｂücher。example"]
     {
@@ -138,9 +131,9 @@ async fn a_trial_counts_those_whom_a_ban_would_stop(server: Server) {
     for (person, address) in people.iter().zip(addresses) {
         from(person, address).submit_text("A story", "text").await;
     }
-    let stops = async |value| {
-        let fields = [("what", "network"), ("scope", "both"), ("reason", "r")];
-        ok(ban(&alice, fields, &[("value", value), ("dry_run", "1")]).await)["stops"].clone()
+    let stops = async |value: &str| {
+        let request = format!("what=network&value={value}&scope=both&reason=r&dry_run=1");
+        ok(ban(&alice, &request).await)["stops"].clone()
     };
     for (value, count) in [
         ("192.0.2.0/24", json!(2)),
@@ -156,7 +149,7 @@ async fn a_trial_counts_those_whom_a_ban_would_stop(server: Server) {
     assert_eq!(server.hash("bans:origins").await.len(), 0);
     let request = "/moderate/bans?what=network&value=192.0.2.0/24&scope=both&reason=r&dry_run=1";
     let tried = alice.answer_to(request).await;
-    assert!(text_of(&tried).contains("This ban stops 2 members"), "{}", text_of(&tried));
+    assert!(tried.text().contains("This ban stops 2 members"), "{}", tried.text());
     server.advance(8 * 86_400);
     assert_eq!(stops("192.0.2.0/24").await, json!(0));
 }
@@ -166,19 +159,17 @@ async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
     let alice = server.register("alice").await;
     let moderator = server.member("moderator").await;
     server.set_field("user:2", "flags", "m").await;
-    let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
-    let value = [("value", "192.0.2.0/24")];
-    refused_saying(ban(&moderator, fields, &value).await, "Only administrators");
+    let network = "what=network&value=192.0.2.0/24&scope=both&reason=a flood";
+    refused_saying(ban(&moderator, network).await, "Only administrators");
     assert_eq!(moderator.get("/moderate/bans").await.status, 403);
-    let made = ok(ban(&alice, fields, &value).await);
-    let undone = moderator.undo(made["moderation_id"].as_u64().unwrap()).await;
-    refused_saying(undone, "dministrator");
-    let log = text_of(&server.visitor().get("/moderations").await);
+    let made = line_of(ban(&alice, network).await);
+    refused_saying(moderator.undo(made).await, "dministrator");
+    let log = server.visitor().text("/moderations").await;
     assert!(log.contains("ban 1 of a network or a domain") && log.contains("a flood"), "{log}");
     assert!(!log.contains("192.0.2"), "{log}");
-    for (value, expected) in [("10.0.0.0/8", "at most a /16"), ("example", "enter an address or a network")] {
-        let error = refused(ban(&alice, fields, &[("value", value)]).await);
-        assert!(error.to_lowercase().contains(expected), "{error}");
+    for (value, expected) in [("10.0.0.0/8", "at most a /16"), ("example", "nter an address or a network")] {
+        let request = format!("what=network&value={value}&scope=both&reason=a flood");
+        refused_saying(ban(&alice, &request).await, expected);
     }
     // By pages alone.
     let form = page(&alice, "/moderate/bans").await.form("/moderate/bans/lift");
@@ -192,26 +183,25 @@ async fn the_same_origin_is_banned_once(server: Server) {
     for (what, value, again) in
         [("domain", "spam.example", "@Spam.Example"), ("network", "192.0.2.0/24", "192.0.2.77/24")]
     {
-        let fields = [("what", what), ("scope", "both"), ("reason", "a flood")];
-        let made = ok(ban(&alice, fields, &[("value", value), ("hours", "1")]).await);
-        let other = [("what", what), ("scope", "signup"), ("reason", "again")];
-        let why = refused(ban(&alice, other, &[("value", again)]).await);
+        let made = format!("what={what}&value={value}&scope=both&reason=a flood&hours=1");
+        let made = ok(ban(&alice, &made).await);
+        let other = format!("what={what}&value={again}&scope=signup&reason=again");
+        let why = refused(ban(&alice, &other).await);
         assert_eq!(why, format!("This is already banned: see ban {} in the list.", made["ban_id"]));
         // A lifted ban does not come back beside another, and keeps its reason and its end.
         let before = server.hash("bans:origins").await;
-        let lift = [("ban_id", &*made["ban_id"].to_string()), ("reason", "over")];
-        let lifted = ok(alice.api_post("/api/moderate/unban", &lift).await);
-        let second = ok(ban(&alice, other, &[("value", again)]).await);
-        let lifted = lifted["moderation_id"].as_u64().unwrap();
+        let lift = format!("/api/moderate/unban?ban_id={}&reason=over", made["ban_id"]);
+        let lifted = line_of(alice.call(&lift).await);
+        let second = line_of(ban(&alice, &other).await);
         refused_saying(alice.undo(lifted).await, "already banned");
-        ok(alice.undo(second["moderation_id"].as_u64().unwrap()).await);
+        ok(alice.undo(second).await);
         server.advance(60);
         ok(alice.undo(lifted).await);
         assert_eq!(server.hash("bans:origins").await, before);
-        let line = &ok(alice.api_get("/api/moderations").await)["entries"][0];
+        let line = &alice.log("").await[0];
         assert!(line["action"] == "bar" && line["until"].is_u64(), "{line}");
         // One that has ended makes room.
         server.advance(3_600);
-        ok(ban(&alice, other, &[("value", again)]).await);
+        ok(ban(&alice, &other).await);
     }
 }

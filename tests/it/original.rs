@@ -43,62 +43,24 @@ async fn write_users(redis: &mut RedisCommands) {
     let ctime = (START - 1_000_000).to_string();
     let visited = (START - 60).to_string();
     redis.write(&["SET", "users.count", "3"]).await;
-    let users: [(&str, &[&str]); 3] = [
-        (
-            "1",
-            &[
-                "salt",
-                "5f0c8e2a6b1d4c3e9a7f5f0c8e2a6b1d4c3e9a7f",
-                "password",
-                "54b2b0e691566149f52cb9ebdd188710cad9823e",
-                "auth",
-                AUTH,
-                "apisecret",
-                APISECRET,
-                "flags",
-                "a",
-                "replies",
-                "1",
-            ],
+    // Fields and values in turn; two spaces stand around an empty value.
+    let users = [
+        format!(
+            "id 1 salt 5f0c8e2a6b1d4c3e9a7f5f0c8e2a6b1d4c3e9a7f flags a replies 1 auth {AUTH} \
+             password 54b2b0e691566149f52cb9ebdd188710cad9823e apisecret {APISECRET}"
         ),
-        ("2", &["password", "d9bbfbc81a53b2f1c56a72552f8e2a86192845e1", "auth", AUTH_2011, "flags", ""]),
-        (
-            "3",
-            &[
-                "salt",
-                "00112233445566778899aabbccddeeff00112233",
-                "password",
-                "50639332ff359f51c0f8bbb49de402a8bf32d305",
-                "auth",
-                "dddddddddddddddddddddddddddddddddddddddd",
-                "apisecret",
-                "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
-                "flags",
-                "",
-                "pwd_reset",
-                "1700000000",
-            ],
-        ),
+        format!("id 2 password d9bbfbc81a53b2f1c56a72552f8e2a86192845e1 auth {AUTH_2011} flags "),
+        "id 3 salt 00112233445566778899aabbccddeeff00112233 flags  pwd_reset 1700000000 \
+         password 50639332ff359f51c0f8bbb49de402a8bf32d305 auth dddddddddddddddddddddddddddddddddddddddd \
+         apisecret eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
+            .to_owned(),
     ];
-    for ((id, own), (username, _)) in users.iter().zip(ACCOUNTS) {
+    let common = format!("ctime {ctime} karma 40 about Hi email  karma_incr_time {visited}");
+    for (own, (username, _)) in users.iter().zip(ACCOUNTS) {
+        let own: Vec<&str> = own.split(' ').collect();
+        let (id, common): (_, Vec<&str>) = (own[1], common.split(' ').collect());
         let key = format!("user:{id}");
-        let common = [
-            "id",
-            id,
-            "username",
-            username,
-            "ctime",
-            &ctime,
-            "karma",
-            "40",
-            "about",
-            "Hi",
-            "email",
-            "",
-            "karma_incr_time",
-            &visited,
-        ];
-        redis.write(&[&["HMSET", &key], &common[..], own].concat()).await;
+        redis.write(&[&["HMSET", &key, "username", username], &common[..], &own[..]].concat()).await;
         redis.write(&["SET", &format!("username.to.id:{}", username.to_lowercase()), id]).await;
         let auth: String = redis.run(&["HGET", &key, "auth"]).await;
         redis.write(&["SET", &format!("auth:{auth}"), id]).await;
@@ -134,40 +96,17 @@ async fn write_news(redis: &mut RedisCommands) {
 }
 
 async fn write_comments(redis: &mut RedisCommands) {
-    let at = |age: u64| START - age;
     let comments = [
-        (
-            "1",
-            "2",
-            at(3_000),
-            format!(
-                r#"{{"score":0,"body":"First <b>!</b>","parent_id":-1,"user_id":"2","ctime":{},"up":[2]}}"#,
-                at(3_000)
-            ),
-        ),
-        (
-            "2",
-            "1",
-            at(2_000),
-            format!(
-                r#"{{"score":0,"body":"An answer","parent_id":1,"user_id":"1","ctime":{},"up":[1,3],"down":[2]}}"#,
-                at(2_000)
-            ),
-        ),
-        (
-            "3",
-            "3",
-            at(1_000),
-            format!(
-                r#"{{"score":0,"body":"Regretted","parent_id":-1,"user_id":"3","ctime":{},"up":[3],"del":1}}"#,
-                at(1_000)
-            ),
-        ),
+        ("2", 3_000, r#""body":"First <b>!</b>","parent_id":-1,"up":[2]"#),
+        ("1", 2_000, r#""body":"An answer","parent_id":1,"up":[1,3],"down":[2]"#),
+        ("3", 1_000, r#""body":"Regretted","parent_id":-1,"up":[3],"del":1"#),
     ];
-    for (id, author, ctime, json) in comments {
+    for (id, (author, age, own)) in ["1", "2", "3"].into_iter().zip(comments) {
+        let ctime = (START - age).to_string();
+        let json = format!(r#"{{"score":0,"user_id":"{author}","ctime":{ctime},{own}}}"#);
         redis.write(&["HINCRBY", "thread:comment:1", "nextid", "1"]).await;
         redis.write(&["HSET", "thread:comment:1", id, &json]).await;
         let (list, address) = (format!("user.comments:{author}"), format!("1-{id}"));
-        redis.write(&["ZADD", &list, &ctime.to_string(), &address]).await;
+        redis.write(&["ZADD", &list, &ctime, &address]).await;
     }
 }

@@ -40,8 +40,7 @@ fn what_knows_no_session_may_be_sent_from_elsewhere() {
 /// The refusal in the form of the address.
 #[track_caller]
 fn is_refused(answer: &HttpResponse, path: &str) -> bool {
-    let refused = answer.status == StatusCode::FORBIDDEN
-        && String::from_utf8_lossy(&answer.body).contains("sent from another site");
+    let refused = answer.status == StatusCode::FORBIDDEN && answer.text().contains("sent from another site");
     if refused && path.starts_with("/api/") {
         let answer = answer.json();
         assert_eq!(answer["status"], "err", "{path}");
@@ -133,7 +132,7 @@ async fn the_secret_in_a_page_is_masked_anew_in_every_answer() {
     let mut masked = BTreeSet::new();
     for _ in 0..3 {
         let answer = alice.get("/settings").await;
-        assert!(!String::from_utf8_lossy(&answer.body).contains(plain));
+        assert!(!answer.text().contains(plain));
         let shown = page(&alice, "/settings").await;
         let secrets: BTreeSet<String> =
             shown.forms().iter().filter_map(|form| form.value("apisecret").map(str::to_owned)).collect();

@@ -19,21 +19,28 @@ use crate::server::{Engine, Server, in_memory};
 /// The page at an address, which must be there.
 #[track_caller]
 pub fn shown(answer: &HttpResponse) -> Page {
-    assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
     Page::of(answer)
 }
 
 /// The page at an address, which must be there.
 pub async fn page(client: &Client, path: &str) -> Page {
     let answer = client.get(path).await;
-    assert_eq!(answer.status, StatusCode::OK, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text());
     shown(&answer)
+}
+
+/// The source of a page, which must be there.
+pub async fn source(client: &Client, path: &str) -> String {
+    let answer = client.get(path).await;
+    assert_eq!(answer.status, StatusCode::OK, "{path}");
+    answer.text()
 }
 
 /// Where an answer leads to, which must be a redirect after a form.
 #[track_caller]
 pub fn redirects_to(answer: &HttpResponse) -> &str {
-    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
     answer.headers[LOCATION].to_str().unwrap()
 }
 
@@ -49,7 +56,7 @@ pub fn redirects_saying<'a>(answer: &'a HttpResponse, path: &str, notice: &str) 
 /// Checks that a response is an error page, and returns its message.
 #[track_caller]
 pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
-    assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.status, status, "{}", answer.text());
     let page = Page::of(answer);
     assert!(page.links_to("/"));
     page.alert().expect("a message").to_owned()
@@ -154,8 +161,7 @@ async fn every_page_is_available_to_those_allowed_to_see_it() {
 #[tokio::test]
 async fn every_page_of_a_moderator_says_how_much_waits() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    let flag = [("kind", "story"), ("id", "1"), ("reason", "spam")];
-    ok(server.member("carol").await.api_post("/api/flag", &flag).await);
+    ok(server.member("carol").await.call("/api/flag?kind=story&id=1&reason=spam").await);
     let badge = |page: &Page| {
         let badges = page.find("span", &[("class", "badge")]);
         badges.iter().filter(|badge| badge.text().ends_with("waiting")).count()
@@ -185,7 +191,7 @@ async fn every_page_of_a_moderator_says_how_much_waits() {
 async fn head_answers_as_get_without_the_page() {
     let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
     // Pages that are opened read entries of the inbox, and all pages have its badge.
-    ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
+    ok(alice.call("/api/readinbox?id=all").await);
     let paths = PAGES.iter().map(|(path, _)| *path).filter(|path| *path != COUNTS_REQUESTS);
     for path in paths.chain(["/rss", "/nothing", "/robots.txt"]) {
         let get = alice.get(path).await;
@@ -265,7 +271,7 @@ async fn no_page_has_a_broken_link_or_shows_deleted_content() {
 }
 
 #[tokio::test]
-async fn deleted_news_are_called_that_and_their_thread_stays_readable() {
+async fn what_is_deleted_is_called_that_and_the_rest_of_its_thread_stays_readable() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     for client in [server.visitor(), alice.clone(), bob.clone()] {
         let thread = page(&client, "/news/3").await;
@@ -277,19 +283,8 @@ async fn deleted_news_are_called_that_and_their_thread_stays_readable() {
             assert!(!page(&client, list).await.links_to("/news/3"));
         }
         assert!(page(&client, "/usernews/bob/0").await.content().contains("[deleted story]"));
-    }
-    for path in ["/editnews/3", "/delnews/3", "/reply/3/1"] {
-        assert_eq!(
-            error_message(&alice.get(path).await, StatusCode::FORBIDDEN),
-            "This story has been deleted."
-        );
-    }
-}
 
-#[tokio::test]
-async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
-    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    for client in [server.visitor(), alice.clone(), bob.clone()] {
+        // A deleted comment is a gap above its answers, and nowhere without.
         let thread = page(&client, "/news/1").await;
         let gap = thread.one("li", &[("id", "comment-3")]).text();
         assert!(gap.contains("[deleted comment]") && !gap.contains("bob"), "{gap}");
@@ -299,6 +294,10 @@ async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
         assert!(alone.content().contains("[deleted comment]"));
         assert!(alone.content().contains("An answer to what was withdrawn"));
         error_message(&client.get("/news/1?at=5").await, StatusCode::NOT_FOUND);
+    }
+    for path in ["/editnews/3", "/delnews/3", "/reply/3/1"] {
+        let told = error_message(&alice.get(path).await, StatusCode::FORBIDDEN);
+        assert_eq!(told, "This story has been deleted.");
     }
     for (path, status) in [
         ("/reply/1/3", StatusCode::FORBIDDEN),
@@ -435,8 +434,9 @@ async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
 }
 
 #[tokio::test]
-async fn a_random_item_is_one_that_is_there() {
-    let Community { server, .. } = Community::new(Engine::Memory, &[]).await;
+async fn addresses_that_are_no_pages_lead_to_one() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    // A random story is one that is there.
     let mut seen = BTreeSet::new();
     for _ in 0..40 {
         seen.insert(redirects_to(&server.visitor().get("/random").await).to_owned());
@@ -444,6 +444,28 @@ async fn a_random_item_is_one_that_is_there() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["/news/1", "/news/2"]);
     let empty = Server::start(Engine::Memory, &[]).await;
     assert_eq!(redirects_to(&empty.visitor().get("/random").await), "/");
+    // Password managers find where a password is changed.
+    for client in [&server.visitor(), &alice] {
+        let found = client.get("/.well-known/change-password").await;
+        assert_eq!(redirects_to(&found), "/settings/account#password");
+    }
+    page(&alice, "/settings/account").await.one("input", &[("id", "password"), ("type", "password")]);
+    // One with a slash too much leads to the one without.
+    for (asked, to) in [
+        ("/login/", "/login"),
+        ("/news/1/", "/news/1"),
+        ("/@alice/", "/@alice"),
+        ("/latest/0/?hidden=1", "/latest/0?hidden=1"),
+        ("/about//", "/about"),
+    ] {
+        let answer = alice.get(asked).await;
+        assert_eq!(answer.status, StatusCode::PERMANENT_REDIRECT, "{asked}");
+        assert_eq!(answer.headers[LOCATION], to);
+    }
+    for nothing in ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/"] {
+        assert_eq!(alice.get(nothing).await.status, StatusCode::NOT_FOUND, "{nothing}");
+    }
+    assert_eq!(alice.post("/login/", &[]).await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -553,8 +575,7 @@ pub fn local_links(page: &Page) -> BTreeSet<String> {
 #[tokio::test]
 async fn no_page_links_to_one_that_refuses_its_reader() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    let [moderator, silenced] = ["moderator", "silenced"];
-    let (moderator, silenced) = (server.member(moderator).await, server.member(silenced).await);
+    let [moderator, silenced] = server.people(["moderator", "silenced"]).await;
     server.set_field(&format!("user:{}", moderator.user_id), "flags", "m").await;
     ok(alice.moderate("silence", ("user", "silenced"), &[("reason", "spam"), ("hours", "1")]).await);
     // Nobody may change what was written before.
@@ -578,34 +599,4 @@ async fn no_page_links_to_one_that_refuses_its_reader() {
             assert!(!is_refused, "{} follows {link} on {page}: {}", client.username, answer.status);
         }
     }
-}
-
-#[tokio::test]
-async fn an_address_with_a_slash_too_much_leads_to_the_one_without() {
-    let Community { server: _server, alice, .. } = Community::new(Engine::Memory, &[]).await;
-    for (asked, to) in [
-        ("/login/", "/login"),
-        ("/news/1/", "/news/1"),
-        ("/@alice/", "/@alice"),
-        ("/latest/0/?hidden=1", "/latest/0?hidden=1"),
-        ("/about//", "/about"),
-    ] {
-        let answer = alice.get(asked).await;
-        assert_eq!(answer.status, StatusCode::PERMANENT_REDIRECT, "{asked}");
-        assert_eq!(answer.headers[LOCATION], to);
-    }
-    for nothing in ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/"] {
-        assert_eq!(alice.get(nothing).await.status, StatusCode::NOT_FOUND, "{nothing}");
-    }
-    assert_eq!(alice.post("/login/", &[]).await.status, StatusCode::NOT_FOUND);
-}
-
-#[tokio::test]
-async fn password_managers_find_where_a_password_is_changed() {
-    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
-    let address = "/.well-known/change-password";
-    for client in [&server.visitor(), &alice] {
-        assert_eq!(redirects_to(&client.get(address).await), "/settings/account#password");
-    }
-    page(&alice, "/settings/account").await.one("input", &[("id", "password"), ("type", "password")]);
 }

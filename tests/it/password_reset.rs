@@ -44,10 +44,12 @@ async fn mailed_token(relay: &mut SmtpServer) -> String {
     link[prefix.len()..].to_owned()
 }
 
-/// Asks for a mail to alice; answers the token in it.
-async fn mailed_link(server: &Server, relay: &mut SmtpServer) -> String {
-    ask(server, "alice", "alice@example.org").await;
-    mailed_token(relay).await
+/// A site with a mail relay, and the token of a mail to alice.
+async fn site_with_link() -> (Server, SmtpServer, String) {
+    let (server, mut relay) = site_with_mail().await;
+    ask(&server, "alice", "alice@example.org").await;
+    let token = mailed_token(&mut relay).await;
+    (server, relay, token)
 }
 
 async fn use_link(server: &Server, token: &str) -> Result<(), String> {
@@ -82,8 +84,7 @@ async fn the_mailed_link_sets_a_new_password_once_and_ends_the_sessions() {
 
 #[tokio::test]
 async fn of_concurrent_uses_of_one_link_one_succeeds() {
-    let (server, mut relay) = site_with_mail().await;
-    let token = mailed_link(&server, &mut relay).await;
+    let (server, _relay, token) = site_with_link().await;
     let (first, second, third) =
         tokio::join!(use_link(&server, &token), use_link(&server, &token), use_link(&server, &token));
     let outcomes = [first, second, third];
@@ -94,8 +95,7 @@ async fn of_concurrent_uses_of_one_link_one_succeeds() {
 
 #[tokio::test]
 async fn the_link_ends_when_the_password_changes() {
-    let (server, mut relay) = site_with_mail().await;
-    let token = mailed_link(&server, &mut relay).await;
+    let (server, _relay, token) = site_with_link().await;
     let alice = server.visitor().log_in("alice", PASSWORD).await;
     ok(alice.update_profile("", "alice@example.org", "another password").await);
     assert!(check_link(&server.app.site, &token).await.is_err());
@@ -105,8 +105,7 @@ async fn the_link_ends_when_the_password_changes() {
 
 #[tokio::test]
 async fn the_link_ends_when_the_address_changes() {
-    let (server, mut relay) = site_with_mail().await;
-    let token = mailed_link(&server, &mut relay).await;
+    let (server, _relay, token) = site_with_link().await;
     let alice = server.visitor().log_in("alice", PASSWORD).await;
     // Other changes leave it as it is.
     ok(alice.update_profile("About me", "alice@example.org", "").await);
@@ -122,8 +121,7 @@ async fn the_link_ends_when_the_address_changes() {
 
 #[tokio::test]
 async fn the_link_expires_after_an_hour() {
-    let (server, mut relay) = site_with_mail().await;
-    let token = mailed_link(&server, &mut relay).await;
+    let (server, _relay, token) = site_with_link().await;
     let key = format!("password_reset:{token}");
     assert_eq!(server.expiry(&key).await, Expiry::In(Duration::from_secs(3_600)));
     server.advance(3_599);
@@ -135,9 +133,7 @@ async fn the_link_expires_after_an_hour() {
 
 #[tokio::test]
 async fn a_user_gets_one_mail_in_24_hours() {
-    let (server, mut relay) = site_with_mail().await;
-    ask(&server, "alice", "alice@example.org").await;
-    let first = mailed_token(&mut relay).await;
+    let (server, mut relay, first) = site_with_link().await;
     assert_eq!(server.field("user:1", "pwd_reset").await, Some(server.now().to_string()));
     server.advance(86_399);
     ask(&server, "alice", "alice@example.org").await;
@@ -160,7 +156,7 @@ async fn the_answer_does_not_tell_whether_user_and_address_belong_together() {
             headers.remove(changes);
         }
         assert!(Page::of(&answer).links_to("/moderators"));
-        (answer.status, headers, String::from_utf8(answer.body).unwrap())
+        (answer.status, headers, answer.text())
     };
     let known = told("alice", "alice@example.org").await;
     mailed_token(&mut relay).await;

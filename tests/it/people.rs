@@ -10,9 +10,9 @@ use tidings_keyspace::Expiry;
 use tidings_web::error::in_english;
 
 use crate::authenticator::code;
-use crate::client::{Client, PASSWORD, has_members, ok, refused, refused_saying};
+use crate::client::{Client, PASSWORD, each, has_members, line_of, ok, refused, refused_saying};
 use crate::html::Page;
-use crate::pages::{page, redirects_to};
+use crate::pages::{error_message, page, redirects_to};
 use crate::program::succeed;
 use crate::redis_server::RedisServer;
 use crate::server::{Batch, Engine, Server, each_engine, in_memory};
@@ -31,12 +31,6 @@ async fn decide(moderator: &Client, action: &str, (kind, id): (&str, &str), hour
 async fn appeal(who: &Client, id: u64, text: &str) -> Value {
     let id = id.to_string();
     who.call(&format!("/api/appeal?moderation_id={id}&text={text}")).await
-}
-
-/// The newest message in an inbox.
-async fn last_message(who: &Client) -> String {
-    let inbox = ok(who.api_get("/api/inbox").await);
-    inbox["entries"][0]["text"].as_str().unwrap_or_default().to_owned()
 }
 
 /// An administrator, a moderator, and bob, who has a password.
@@ -87,7 +81,7 @@ async fn the_feed_of_an_inbox_does_not_answer_while_its_owner_is_banned(server: 
     let address = format!("/inbox/feed/3-{secret}");
     let entries = |text: &str| text.matches("<entry>").count();
     let answer = server.visitor().get(&address).await;
-    let text = String::from_utf8(answer.body).unwrap();
+    let text = answer.text();
     assert_eq!((answer.status, entries(&text)), (StatusCode::OK, 1), "{text}");
     assert!(text.contains("<content type=\"text\">"), "{text}");
     ok(act(&moderator, "ban", "bob", "1").await);
@@ -131,41 +125,21 @@ async fn a_ban_is_lifted_and_the_lift_is_undone(server: Server) {
 }
 
 #[in_memory]
-async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out(server: Server) {
-    let [_, moderator, bob] = people(&server).await;
-    ok(act(&moderator, "ban", "bob", "1").await);
-    ok(act(&moderator, "unban", "bob", "").await);
-    let bob = bob.log_in("bob", PASSWORD).await;
-    server.advance(3_600);
-    let before = server.hash("user:3").await;
-    let error = refused(moderator.undo(3).await);
-    assert_eq!(error, "Nothing to do: it would already have ended.");
-    assert_eq!(server.hash("user:3").await, before);
-    assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
-    assert!(bob.is_logged_in().await);
-}
-
-#[in_memory]
 async fn the_last_administrator_cannot_leave(server: Server) {
     let [alice, _, bob] = people(&server).await;
+    let leave = async || alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
     let before = server.hash("user:1").await;
-    let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
-    assert_eq!(answer.status, StatusCode::FORBIDDEN);
-    let said = Page::of(&answer).alert().unwrap().to_owned();
+    let told = error_message(&leave().await, StatusCode::FORBIDDEN);
     let sentence = "This is the last administrator. Make someone else an administrator first.";
-    assert!(said.contains(sentence), "{said}");
+    assert!(told.contains(sentence), "{told}");
     assert_eq!(server.hash("user:1").await, before);
     // Somebody who is banned does not count.
     let (site, now) = (&server.app.site, server.app.now());
     roles::set_role(site, now, UserId(3), (GivenRole::Administrator, true)).await.unwrap();
     server.set_field("user:3", "banned", "0:1:spam").await;
-    let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
-    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert_eq!(leave().await.status, StatusCode::FORBIDDEN);
     server.write(|batch| batch.delete_field("user:3", "banned")).await;
-    assert_eq!(
-        redirects_to(&alice.post("/settings/deactivate", &[("password", PASSWORD)]).await),
-        "/settings/deactivated"
-    );
+    assert_eq!(redirects_to(&leave().await), "/settings/deactivated");
     assert!(bob.is_logged_in().await);
 }
 
@@ -269,11 +243,10 @@ async fn an_appeal_is_sent_once_and_answered_by_somebody_else(server: Server) {
     refused_saying(decide(&carol, "approve", ("appeal", "2"), "").await, "Only moderators");
     ok(decide(&alice, "approve", ("appeal", "2"), "").await);
     bob.tweet("Quietly").await;
-    assert!(last_message(&bob).await.contains("was granted: the decision has been undone. a reason"));
-    let log = ok(bob.api_get("/api/moderations").await);
-    let line = &log["entries"][0];
-    has_members(line, json!({"action": "approve", "kind": "appeal", "undoes": 2}));
-    assert_eq!(log["entries"][1]["undone_by"], 3);
+    assert!(bob.last_message().await.contains("was granted: the decision has been undone. a reason"));
+    let log = bob.log("").await;
+    has_members(&log[0], json!({"action": "approve", "kind": "appeal", "undoes": 2}));
+    assert_eq!(log[1]["undone_by"], 3);
     assert!(server.sorted("review:queue").await.is_empty());
     refused_saying(decide(&alice, "reject", ("appeal", "2"), "").await, "already been decided");
     assert!(page(&bob, "/appeal/2").await.text().contains("It was granted."));
@@ -286,8 +259,8 @@ async fn a_rejected_appeal_can_be_reopened(server: Server) {
     ok(act(&moderator, "silence", "bob", "0").await);
     ok(appeal(&bob, 2, "I did not shout").await);
     let waiting = server.sorted("review:queue").await;
-    let answer = ok(decide(&alice, "reject", ("appeal", "2"), "").await)["moderation_id"].as_u64().unwrap();
-    let told = last_message(&bob).await;
+    let answer = line_of(decide(&alice, "reject", ("appeal", "2"), "").await);
+    let told = bob.last_message().await;
     assert!(told.contains("was rejected. a reason") && !told.contains("/appeal/"), "{told}");
     // The answer is the last word.
     refused_saying(appeal(&bob, answer, "please").await, "decision");
@@ -344,12 +317,8 @@ async fn the_answer_is_mailed_to_who_cannot_read_it() {
 async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login(server: Server) {
     let [_, moderator, _] = people(&server).await;
     ok(act(&moderator, "ban", "bob", "0").await);
-    assert_eq!(
-        refused(
-            server.visitor().call("/api/appeal?moderation_id=2&text=Why?&username=bob&password=wrong").await
-        ),
-        "Wrong username or password."
-    );
+    let request = "/api/appeal?moderation_id=2&text=Why?&username=bob&password=wrong";
+    assert_eq!(refused(server.visitor().call(request).await), "Wrong username or password.");
     assert!(server.dump().await.keys().any(|key| key.starts_with("limit:failed_login:pair:")));
     assert!(server.hash("appeal:2").await.is_empty());
 }
@@ -420,7 +389,7 @@ async fn with_a_second_factor_the_page_of_a_ban_comes_after_it_and_asks_for_a_co
 async fn a_warning_arrives_and_stays(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "warn", "bob", "").await);
-    assert!(last_message(&bob).await.contains("A moderator has warned you: a reason\n\nYou can answer: "));
+    assert!(bob.last_message().await.contains("A moderator has warned you: a reason\n\nYou can answer: "));
     refused_saying(moderator.undo(2).await, "can't be undone");
     refused_saying(appeal(&bob, 2, "No").await, "You can appeal only");
 }
@@ -431,16 +400,15 @@ async fn a_note_is_for_moderators_and_its_undo_deletes_it(server: Server) {
     let note = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "argues <b>a lot</b>")];
     ok(moderator.api_post("/api/moderate", &note).await);
     let log = server.visitor().get("/api/moderations").await;
-    assert!(!String::from_utf8_lossy(&log.body).contains("argues"));
+    assert!(!log.text().contains("argues"));
     for reader in [&moderator, &alice] {
         assert!(page(reader, "/@bob").await.text().contains("argues <b>a lot</b>"));
     }
     for reader in [&bob, &server.visitor()] {
-        let shown = String::from_utf8(reader.get("/@bob").await.body).unwrap();
+        let shown = reader.text("/@bob").await;
         assert!(!shown.contains("argues") && !shown.contains("Notes"), "{shown}");
     }
-    let inbox = ok(bob.api_get("/api/inbox").await);
-    assert_eq!(inbox["entries"].as_array().unwrap().len(), 0, "{inbox}");
+    assert!(bob.inbox().await.is_empty());
     ok(alice.undo(2).await);
     assert!(server.hash("user:3:notes").await.is_empty());
     assert!(!page(&moderator, "/@bob").await.text().contains("argues"));
@@ -501,7 +469,7 @@ async fn a_moderator_who_is_silenced_or_banned_does_not_moderate(server: Server)
 async fn the_page_of_an_appeal_sends_it(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "hold", "bob", "5").await);
-    assert!(last_message(&bob).await.contains("/appeal/2"));
+    assert!(bob.last_message().await.contains("/appeal/2"));
     let form = page(&bob, "/appeal/2").await.form("/appeal");
     let refused = form.clone().with("text", "").send(&bob).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -513,7 +481,7 @@ async fn the_page_of_an_appeal_sends_it(server: Server) {
 #[in_memory(&[("web.trusted_proxies", "127.0.0.0/8")])]
 async fn moderators_see_who_shares_a_network_and_administrators_the_addresses(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
-    let [carol, dave] = [server.member("carol").await, server.member("dave").await];
+    let [carol, dave] = server.people(["carol", "dave"]).await;
     bob.clone().forwarded_for("203.0.113.7").tweet("One").await;
     carol.clone().forwarded_for("203.0.113.200").submit_text("Two", "text").await;
     dave.forwarded_for("198.51.100.1").comment(1, "Three").await;
@@ -622,15 +590,13 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: 
     let fields = [&all[..], &whole, &[("hours", "0"), ("next", "/@bob")]].concat();
     redirects_to(&moderator.post("/moderate", &fields).await);
     server.finish_jobs().await;
-    let log = ok(alice.api_get("/api/moderations").await);
-    let actions: Vec<&str> =
-        log["entries"].as_array().unwrap().iter().map(|line| line["action"].as_str().unwrap()).collect();
+    let actions = each(&alice.log("").await.into(), "action");
     assert_eq!(actions, ["remove", "remove_all", "ban", "make_moderator"]);
     assert!(!topics().await);
     for visitor in [&server.visitor(), &reader] {
         let answer = visitor.get("/@bob").await;
         let shown = Page::of(&answer);
-        let html = String::from_utf8(answer.body).unwrap();
+        let html = answer.text();
         assert!(html.contains("This account is banned.") && html.contains("noindex"), "{html}");
         for gone in ["Pill", "pills", "karma", "stories"] {
             assert!(!shown.content().contains(gone), "{gone}: {html}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, has_members, ok, refused, refused_saying};
+use crate::client::{Client, each, has_members, line_of, ok, refused, refused_saying};
 use crate::server::{Server, each_engine, in_memory};
 
 /// Adds a rule and returns its number.
@@ -16,7 +16,9 @@ async fn decide(moderator: &Client, action: &str, kind: &str, id: &str) -> Value
 }
 
 async fn people(server: &Server) -> [Client; 3] {
-    [server.register("alice").await, server.member("bob").await, server.member("carol").await]
+    let alice = server.register("alice").await;
+    let [bob, carol] = server.people(["bob", "carol"]).await;
+    [alice, bob, carol]
 }
 
 /// The rows of the review queue, sorted.
@@ -33,10 +35,7 @@ async fn what_a_rule_refuses_is_refused_everywhere_with_the_reason(server: Serve
     bob.comment(story, "fine").await;
     add(&alice, "domain", "shop.example", "refuse").await;
     add(&alice, "phrase", "cheap pills", "refuse").await;
-    let says_why = |answer: Value| {
-        let error = refused(answer);
-        assert_eq!(error, "This is not accepted here: no shops.");
-    };
+    let says_why = |answer: Value| assert_eq!(refused(answer), "This is not accepted here: no shops.");
     says_why(bob.submit("Look", "https://www.shop.example/1", "").await);
     says_why(bob.submit("Cheap  PILLS!", "", "text").await);
     says_why(bob.submit("Look", "https://fine.example", "see http://a.shop.example").await);
@@ -62,10 +61,7 @@ async fn a_lifted_rule_no_longer_matches_and_an_undo_brings_it_back(server: Serv
     ok(alice.api_post("/api/moderate/undo", &[("moderation_id", "2"), ("reason", "needed")]).await);
     // For the reason that it had.
     refused_saying(bob.try_tweet("Viagra").await, "no shops");
-    let log = ok(bob.api_get("/api/moderations").await);
-    let lines: Vec<_> =
-        log["entries"].as_array().unwrap().iter().map(|line| line["action"].clone()).collect();
-    assert_eq!(json!(lines), json!(["rule", "unrule", "rule"]));
+    assert_eq!(each(&bob.log("").await.into(), "action"), ["rule", "unrule", "rule"]);
     // It does not come back once others have taken its room.
     ok(alice.api_post("/api/moderate/unrule", &lift).await);
     for number in 10..210 {
@@ -110,13 +106,9 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing(server: Ser
     alice.get("/").await;
     server.finish_jobs().await;
     let before = server.dump().await;
-    let fields = [
-        ("what", "domain"),
-        ("pattern", "shop.example"),
-        ("effect", "refuse"),
-        ("reason", "no shops"),
-        ("dry_run", "1"),
-    ];
+    let fields =
+        [("what", "domain"), ("pattern", "shop.example"), ("effect", "refuse"), ("reason", "no shops")];
+    let fields = [&fields[..], &[("dry_run", "1")]].concat();
     let answer = ok(alice.api_post("/api/moderate/rule", &fields).await);
     let expected = json!([
         {"kind": "story", "id": story.to_string()},
@@ -125,8 +117,7 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing(server: Ser
     ]);
     has_members(&answer, json!({"count": 3, "matches": expected, "finished": true}));
     assert_eq!(server.dump().await, before);
-    let page = alice.post("/moderate/rules", &fields).await;
-    assert!(String::from_utf8(page.body).unwrap().contains("3 texts"));
+    assert!(alice.post("/moderate/rules", &fields).await.text().contains("3 texts"));
     refused_saying(bob.api_post("/api/moderate/rule", &fields).await, "Only moderators");
 }
 
@@ -156,8 +147,7 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new(server:
     let news = carol.news(id).await;
     assert_eq!((&news["ctime"], &news["comments"]), (&json!(server.now()), &json!(1)));
     assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"][0]["news_id"], id);
-    let inbox = ok(carol.api_get("/api/inbox").await);
-    assert!(inbox["entries"].as_array().unwrap().iter().any(|entry| entry["kind"] == "mention"), "{inbox}");
+    assert!(carol.inbox().await.iter().any(|entry| entry["kind"] == "mention"));
     refused_saying(decide(&alice, "approve", "story", &id.to_string()).await, "is not waiting");
     ok(carol.vote(id, "up").await);
 }
@@ -200,24 +190,17 @@ async fn what_is_rejected_stays_unseen_and_its_author_is_told_why(server: Server
     let posts = [("story", story.as_str()), ("comment", "1-1"), ("tweet", tweet.as_str())];
     for (number, (kind, id)) in (2..).step_by(3).zip(posts) {
         ok(decide(&alice, "reject", kind, id).await);
-        let number = number.to_string();
-        ok(alice.call(&format!("/api/moderate/undo?moderation_id={number}&reason=a mistake")).await);
-        assert_eq!(queue(&server).await.len(), 3 - (number.parse::<usize>().unwrap() - 2) / 3);
+        ok(alice.undo(number).await);
+        assert_eq!(queue(&server).await.len() as u64, 3 - (number - 2) / 3);
         ok(decide(&alice, "reject", kind, id).await);
     }
     assert_eq!(queue(&server).await, Vec::<String>::new());
     for key in ["news.top", "news.cron", "user.comments:2", "global_timeline"] {
         assert_eq!(server.dump().await.get(key), before.get(key), "{key}");
     }
-    let inbox = ok(bob.api_get("/api/inbox").await);
-    let texts: Vec<&str> =
-        inbox["entries"].as_array().unwrap().iter().map(|entry| entry["text"].as_str().unwrap()).collect();
-    assert!(
-        texts[0].contains("Your post “")
-            && texts[0].contains("was rejected")
-            && texts[0].contains("a reason"),
-        "{texts:?}"
-    );
+    let told = bob.last_message().await;
+    let parts = ["Your post “", "was rejected", "a reason"];
+    assert!(parts.iter().all(|part| told.contains(part)), "{told}");
     refused_saying(decide(&alice, "approve", "tweet", &tweet).await, "is not waiting");
 }
 
@@ -258,29 +241,31 @@ async fn a_held_story_that_is_locked_waits_on(server: Server) {
     let [(_, story), ..] = held_posts(&alice, &bob).await;
     let waiting = queue(&server).await;
     assert_eq!(waiting.len(), 3);
-    let lock = ok(decide(&alice, "lock", "story", &story).await)["moderation_id"].to_string();
+    let lock = line_of(decide(&alice, "lock", "story", &story).await);
     assert_eq!(queue(&server).await, waiting);
     ok(decide(&alice, "approve", "story", &story).await);
     let waiting = queue(&server).await;
     assert_eq!(waiting.len(), 2);
-    let undo = [("moderation_id", lock.as_str()), ("reason", "settled")];
-    ok(alice.api_post("/api/moderate/undo", &undo).await);
+    ok(alice.undo(lock).await);
     assert_eq!(queue(&server).await, waiting);
 }
 
 #[in_memory]
-async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_without_the_name(
-    server: Server,
-) {
+async fn posts_of_somebody_who_has_left_meanwhile_are_published_without_the_name_or_rejected(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     let carol = server.member("carol").await;
     carol.submit_text("A story", "text").await;
     let posts = held_posts(&alice, &bob).await;
+    let rejected = bob.submit_text("Another held story", "text").await.to_string();
+    ok(bob.try_comment(1, None, "Another held comment").await);
     leave(&bob).await;
     server.advance(60);
     server.finish_jobs().await;
     // A tweet goes with its author, whether it waits or not.
-    assert_eq!(queue(&server).await.len(), 2);
+    assert_eq!(queue(&server).await.len(), 4);
+    for (kind, id) in [("story", &*rejected), ("comment", "1-2")] {
+        ok(decide(&alice, "reject", kind, id).await);
+    }
     let [stays @ .., (_, tweet)] = &posts;
     for (kind, id) in stays {
         ok(decide(&alice, "approve", kind, id).await);
@@ -288,27 +273,14 @@ async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_wit
     server.finish_jobs().await;
     assert_eq!(queue(&server).await, Vec::<String>::new());
     let [(_, story), _] = stays;
-    assert_eq!(carol.news(story.parse().unwrap()).await["username"], "[deleted user]");
+    let story = story.parse().unwrap();
+    assert_eq!(carol.news(story).await["username"], "[deleted user]");
+    assert_eq!(carol.listed("latest").await, [story, 1]);
     assert_eq!(carol.thread(1).await[0]["username"], "[deleted user]");
     refused_saying(decide(&alice, "approve", "tweet", tweet).await, "no such post");
     let page = crate::pages::page(&carol, "/latest/0").await;
     assert!(page.content().contains("[deleted user]"));
     crate::store_check::demand_clean(&server).await;
-}
-
-#[in_memory]
-async fn posts_of_somebody_who_has_left_meanwhile_are_rejected_like_any_other(server: Server) {
-    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-    let carol = server.member("carol").await;
-    carol.submit_text("A story", "text").await;
-    let posts = held_posts(&alice, &bob).await;
-    leave(&bob).await;
-    server.finish_jobs().await;
-    for (kind, id) in &posts[..2] {
-        ok(decide(&alice, "reject", kind, id).await);
-    }
-    assert_eq!(queue(&server).await, Vec::<String>::new());
-    assert_eq!(carol.listed("latest").await, [1]);
 }
 
 #[in_memory]
@@ -318,10 +290,9 @@ async fn a_rejection_with_a_reason_of_several_lines_can_be_undone(server: Server
     for (kind, id) in held_posts(&alice, &bob).await {
         let (row, reason) = (format!("{kind}:{id}"), "No shops.\n\nNor\tpills.");
         let fields = [("action", "reject"), ("kind", kind), ("id", &*id), ("reason", reason)];
-        let line = ok(alice.api_post("/api/moderate", &fields).await)["moderation_id"].to_string();
+        let line = line_of(alice.api_post("/api/moderate", &fields).await);
         assert!(!queue(&server).await.contains(&row));
-        let fields = [("moderation_id", line.as_str()), ("reason", "a mistake")];
-        ok(alice.api_post("/api/moderate/undo", &fields).await);
+        ok(alice.undo(line).await);
         assert!(queue(&server).await.contains(&row), "{row}");
         ok(decide(&alice, "approve", kind, &id).await);
     }

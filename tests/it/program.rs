@@ -1,5 +1,6 @@
 //! The program as an operator runs it, in a process of its own.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,8 +8,9 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::NamedTempFile;
-use tidings_keyspace::{Store, StoreOptions};
-use tidings_testing::server::without_rates;
+use tidings_keyspace::{Store, StoreOptions, Value};
+use tidings_testing::client::Client;
+use tidings_testing::server::{dump, http_client, without_rates};
 
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -104,6 +106,11 @@ impl Program {
     /// The same, with settings as environment variables.
     pub fn start_with(store: &str, settings: &[(&str, &str)]) -> Self {
         Self::start_command(serve_command(store, settings))
+    }
+
+    /// A client of it.
+    pub fn visitor(&self) -> Client {
+        Client::new(http_client(), self.address)
     }
 
     /// Starts a command that serves, and waits until it listens.
@@ -250,4 +257,12 @@ pub async fn open_again(path: &Path) -> Store {
     let url = format!("redb:{}", path.display());
     // The file is free again only when the last of the killed program is gone.
     tidings_testing::until_ok(async || Store::open(&url, &StoreOptions::default()).await).await
+}
+
+/// Everything in the store of a program that was killed.
+pub async fn dump_of(path: &Path) -> BTreeMap<String, Value> {
+    let store = open_again(path).await;
+    let dump = dump(&store).await;
+    store.close().await;
+    dump
 }

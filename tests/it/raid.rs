@@ -4,22 +4,21 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
+use crate::client::{Client, PASSWORD, has_members, line_of, ok, refused, refused_saying};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, in_memory};
-use crate::signups::sign_up;
+use crate::signups::{invitation, sign_up};
 use crate::store_check::demand_clean;
 
 /// An administrator, a moderator, and some members.
 async fn site(server: &Server, members: &[&str]) -> [Client; 2] {
-    let alice = server.register("alice").await;
-    let moderator = server.member("mod").await;
+    let staff = [server.register("alice").await, server.member("mod").await];
     server.set_field("user:2", "flags", "m").await;
     for name in members {
         server.member(name).await;
     }
-    [alice, moderator]
+    staff
 }
 
 /// The form of the page of the review queue with a button.
@@ -39,24 +38,20 @@ async fn press(client: &Client, button: &str, fields: &[(&str, &str)]) -> (Page,
 
 /// The lines of the log that match, the newest first, as `<id> <action> <target>`.
 async fn log(client: &Client, query: &str) -> Vec<String> {
-    let found = ok(client.api_get(&format!("/api/moderations?{query}")).await);
-    let entries = found["entries"].as_array().unwrap().iter();
     let line = |entry: &Value| {
         format!("{} {} {}", entry["id"], entry["action"].as_str().unwrap(), entry["target"].as_str().unwrap())
     };
-    entries.map(line).collect()
+    client.log(&format!("?{query}")).await.iter().map(line).collect()
 }
 
 async fn offers(client: &Client, line: u64) -> bool {
-    let found = ok(client.api_get("/api/moderations").await);
-    let mut entries = found["entries"].as_array().unwrap().iter();
-    entries.any(|entry| entry["id"] == line && entry["can_be_undone"] == true)
+    client.log("").await.iter().any(|entry| entry["id"] == line && entry["can_be_undone"] == true)
 }
 
 #[in_memory]
 async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     let [alice, moderator] = site(&server, &["bob"]).await;
-    let code = ok(alice.api_post("/api/invite", &[]).await)["invitation"].as_str().unwrap().to_owned();
+    let code = invitation(&alice).await;
     let visitor = server.visitor();
     let form = page(&visitor, "/register").await.form("/register");
     let form = form.with("username", "raider").with("password", PASSWORD);
@@ -80,13 +75,12 @@ async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
         refused_saying(sign_up(&visitor, "raider", more).await, said);
     }
     // A member cannot, and it has an end.
-    let stop = |hours: &'static str| {
-        let fields = [("action", "stop_signups"), ("kind", "site"), ("id", "signups"), ("reason", "r")];
-        [&fields[..], &[("hours", hours)]].concat()
+    let stop = async |by: &Client, hours| {
+        by.moderate("stop_signups", ("site", "signups"), &[("hours", hours)]).await
     };
-    refused(server.client_of(3).await.api_post("/api/moderate", &stop("1")).await);
+    refused(stop(&server.client_of(3).await, "1").await);
     for hours in ["0", "169"] {
-        refused_saying(moderator.api_post("/api/moderate", &stop(hours)).await, "hours");
+        refused_saying(stop(&moderator, hours).await, "hours");
     }
     demand_clean(&server).await;
 
@@ -103,10 +97,9 @@ async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     refused(sign_up(&visitor, "dave", &[]).await);
     ok(moderator.undo(line).await);
     assert_eq!(server.field("site", "signups_stopped").await, None);
-    assert_eq!(
-        log(&visitor, "kind=site").await[..3],
-        ["5 resume_signups signups", "4 stop_signups signups", "3 resume_signups signups"]
-    );
+    let lines = log(&visitor, "kind=site").await;
+    let expected = ["5 resume_signups signups", "4 stop_signups signups", "3 resume_signups signups"];
+    assert_eq!(lines[..3], expected);
     demand_clean(&server).await;
 }
 
@@ -184,7 +177,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     // One undo for all that still stands.
     ok(alice.moderate("ban", ("user", "r2"), &[("reason", "x")]).await);
     assert!(offers(&moderator, batch).await);
-    let undone = ok(moderator.undo(batch).await)["moderation_id"].as_u64().unwrap();
+    let undone = line_of(moderator.undo(batch).await);
     server.finish_jobs().await;
     assert!(!banned(3).await && banned(4).await && !banned(5).await);
     assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
@@ -211,10 +204,8 @@ async fn a_single_action_is_no_batch(server: Server) {
             .call(&format!("/api/moderate/people?usernames={names}&action=note&reason=a secret note"))
             .await)
     };
-    let one = act("bob").await;
-    assert_eq!((&one["moderation_id"], &one["moderation_ids"]), (&json!(1), &json!([1])));
-    let two = act("bob,carl").await;
-    assert_eq!((&two["moderation_id"], &two["moderation_ids"]), (&json!(4), &json!([2, 3])));
+    has_members(&act("bob").await, json!({"moderation_id": 1, "moderation_ids": [1]}));
+    has_members(&act("bob,carl").await, json!({"moderation_id": 4, "moderation_ids": [2, 3]}));
     assert!(!page(&server.visitor(), "/moderations").await.content().contains("a secret note"));
     ok(moderator.undo(4).await);
     assert_eq!(server.hash("user:4:notes").await.len(), 0);

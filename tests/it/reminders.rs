@@ -3,14 +3,12 @@
 use tidings_domain::moderation::reminder::remind;
 
 use crate::client::ok;
-use crate::night::text_of;
 use crate::server::{Server, in_memory};
 
 #[in_memory(&[("moderation.remind_after", "4h")])]
 async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
     let alice = server.register("alice").await;
-    let [bob, carol, dave] =
-        [server.member("bob").await, server.member("carol").await, server.member("dave").await];
+    let [bob, carol, dave] = server.people(["bob", "carol", "dave"]).await;
     server.set_field("user:2", "flags", "m").await;
     let story = dave.submit_text("A story", "text").await.to_string();
     let flag = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
@@ -46,7 +44,7 @@ async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
     ok(bob.call(&format!("/api/moderate?action=keep&kind=story&id={story}")).await);
     server.advance(4 * 3_600);
     assert!(reminded().await);
-    let shown = text_of(&alice.get("/moderate/figures").await);
+    let shown = alice.text("/moderate/figures").await;
     assert!(shown.contains("median time to decision") && shown.contains("<td>bob</td>"), "{shown}");
     assert_eq!(carol.get("/moderate/figures").await.status, 403);
     crate::store_check::demand_clean(&server).await;
@@ -55,7 +53,7 @@ async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
 #[in_memory(&[("moderation.remind_after", "4h")])]
 async fn an_undecided_row_does_not_silence_reminders_of_later_ones(server: Server) {
     server.register("alice").await;
-    let (carol, dave) = (server.member("carol").await, server.member("dave").await);
+    let [carol, dave] = server.people(["carol", "dave"]).await;
     let flag = async |story: u64| {
         let story = story.to_string();
         ok(carol.call(&format!("/api/flag?kind=story&id={story}&reason=spam&note=")).await);

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidings_domain::store_check::Part;
 use tidings_keyspace as keyspace;
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, each, line_of, ok, refused, refused_saying};
 use crate::consistency::Dump;
 use crate::server::{Batch, Server, each_engine, in_memory};
 use crate::store_check::report_of;
 
 /// Lets somebody act on a thing; answers the number of the line.
 pub async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str)) -> u64 {
-    ok(try_act(moderator, action, (kind, id)).await)["moderation_id"].as_u64().unwrap()
+    line_of(try_act(moderator, action, (kind, id)).await)
 }
 
 pub async fn try_act(moderator: &Client, action: &str, thing: (&str, &str)) -> Value {
@@ -21,7 +21,7 @@ pub async fn try_act(moderator: &Client, action: &str, thing: (&str, &str)) -> V
 }
 
 pub async fn undo(moderator: &Client, id: u64) -> u64 {
-    ok(moderator.undo(id).await)["moderation_id"].as_u64().unwrap()
+    line_of(moderator.undo(id).await)
 }
 
 /// Everything in the store but the traces that moderation leaves on purpose: its log, and messages
@@ -104,8 +104,8 @@ pub async fn badge(client: &Client) -> u64 {
 /// An administrator and members.
 pub async fn people(server: &Server) -> [Client; 4] {
     let alice = server.register("alice").await;
-    let [bob, carol, dave] = ["bob", "carol", "dave"].map(|name| server.member(name));
-    [alice, bob.await, carol.await, dave.await]
+    let [bob, carol, dave] = server.people(["bob", "carol", "dave"]).await;
+    [alice, bob, carol, dave]
 }
 
 #[in_memory]
@@ -131,14 +131,11 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(se
         assert_eq!(answer["unread"], json!(u64::from(reader.user_id == bob.user_id)), "{}", reader.username);
     }
     assert_eq!(badge(&alice).await, 0);
-    let messages = ok(dave.api_get("/api/inbox").await);
-    let text = messages["entries"][0]["text"].as_str().unwrap();
-    assert!(
-        text.starts_with(&format!(
-            "Your comment was removed\n\nYour comment “spam for @alice” (/comment/{story}/{spam}) was removed: a reason\n"
-        )),
-        "{text}"
+    let text = dave.last_message().await;
+    let expected = format!(
+        "Your comment was removed\n\nYour comment “spam for @alice” (/comment/{story}/{spam}) was removed: a reason\n"
     );
+    assert!(text.starts_with(&expected), "{text}");
     assert!(text.ends_with(&format!("/appeal/{line}")), "{text}");
     refused_saying(try_act(&alice, "remove", ("comment", &id)).await, "already been removed");
     undo(&alice, line).await;
@@ -148,9 +145,8 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(se
     undo(&alice, line + 1).await;
     let restored = act(&alice, "restore", ("comment", &id)).await;
     assert_same(&state(&server).await, &before);
-    let log = ok(alice.api_get("/api/moderations?count=2").await);
-    assert_eq!(log["entries"][1]["undone_by"], json!(restored), "{log}");
-    assert_eq!(log["entries"][0]["undoes"], json!(line + 2), "{log}");
+    let log = alice.log("?count=2").await;
+    assert_eq!((&log[1]["undone_by"], &log[0]["undoes"]), (&json!(restored), &json!(line + 2)), "{log:?}");
 }
 
 #[in_memory]
@@ -218,11 +214,7 @@ async fn a_home_timeline_is_filled_when_much_of_it_is_removed(server: Server) {
     server.finish_jobs().await;
     let line = act(&alice, "remove_all", ("user", "dave")).await;
     server.finish_jobs().await;
-    let texts = async || {
-        let home = ok(bob.api_get("/api/timeline/home?count=10").await);
-        let tweets = home["tweets"].as_array().unwrap();
-        tweets.iter().map(|tweet| tweet["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
+    let texts = async || each(&ok(bob.api_get("/api/timeline/home?count=10").await)["tweets"], "text");
     assert_eq!(texts().await, ["the first"]);
     undo(&alice, line).await;
     server.finish_jobs().await;
@@ -269,9 +261,8 @@ async fn an_older_store_lets_stories_and_profiles_name_what_removed_them(server:
     ];
     let removed = server.dump().await;
     let [of_story, _, of_profile] = lines.map(|line| format!("moderation:{line}"));
-    let facts = [server.field(&of_story, "changed").await.unwrap(), {
-        server.field(&of_profile, "changed").await.unwrap()
-    }];
+    let changed = async |line: &str| server.field(line, "changed").await.unwrap();
+    let facts = [changed(&of_story).await, changed(&of_profile).await];
     let user = format!("user:{}", dave.user_id);
     let record = format!("withdrawn:user:{}", dave.user_id);
     let mut batch = Batch::new();
@@ -311,14 +302,19 @@ async fn an_older_store_lets_stories_and_profiles_name_what_removed_them(server:
 }
 
 /// A thread with more subscribers than are told at once.
+async fn thread_of_many(server: &Server, author: &Client) -> (Vec<Client>, u64) {
+    let readers = server.members(60).await;
+    let story = author.submit_text("A story", "text").await;
+    for reader in &readers {
+        ok(reader.call(&format!("/api/subscribe?news_id={story}")).await);
+    }
+    (readers, story)
+}
+
 #[in_memory]
 async fn many_subscribers_do_not_see_an_entry_and_see_it_again_read_or_unread(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
-    let readers = server.members(60).await;
-    let story = bob.submit_text("A story", "text").await;
-    for reader in &readers {
-        ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
-    }
+    let (readers, story) = thread_of_many(&server, &bob).await;
     let spam = dave.comment(story, "spam for @carol").await;
     server.finish_jobs().await;
     for reader in &readers[..20] {
@@ -344,11 +340,7 @@ async fn many_subscribers_do_not_see_an_entry_and_see_it_again_read_or_unread(se
 #[in_memory]
 async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed(server: Server) {
     let [alice, bob, _, dave] = people(&server).await;
-    let readers = server.members(60).await;
-    let story = bob.submit_text("A story", "text").await;
-    for reader in &readers {
-        ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
-    }
+    let (readers, story) = thread_of_many(&server, &bob).await;
     let spam = dave.comment(story, "spam").await;
     server.finish_jobs().await;
     // As if a server had been killed while 40 had been told.
@@ -426,12 +418,8 @@ async fn an_older_store_gets_back_into_inboxes_what_removals_took_away(server: S
     let of_thread = r#"{"key":"thread:comment:1","field":"1","part":"removed_by","after""#;
     let of_post = r#"{"key":"tweet:2","field":"removed","part":"removed_by","after""#;
     let mut batch = Batch::new();
-    for (list, member) in [
-        ("inbox", "reply:1-1"),
-        ("unread", "reply:1-1"),
-        ("inbox", "mention:tweet:2"),
-        ("unread", "mention:tweet:2"),
-    ] {
+    let members = [("inbox", "reply:1-1"), ("unread", "reply:1-1"), ("inbox", "mention:tweet:2")];
+    for (list, member) in members.into_iter().chain([("unread", "mention:tweet:2")]) {
         batch.sorted_remove(format!("user:2:{list}"), member);
     }
     batch.increment_field("user:2", "replies", -2);
@@ -495,7 +483,7 @@ async fn a_removed_profile_is_blank_and_comes_back(server: Server) {
     for field in ["about", "fullname"] {
         assert_eq!(server.field(&key, field).await.as_deref(), Some(""), "{field}");
     }
-    let page = String::from_utf8(server.visitor().get("/@bob").await.body).unwrap();
+    let page = server.visitor().text("/@bob").await;
     assert!(!page.contains("Buy"));
     undo(&alice, line).await;
     assert_same(&state(&server).await, &before);

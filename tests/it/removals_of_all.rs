@@ -1,6 +1,6 @@
 //! All posts of a person that moderators remove at once, and put back: each once, whatever is killed.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::Site;
@@ -13,13 +13,13 @@ use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::{Body, Moment, RateRules, Rules, TweetText, Username};
 use tidings_keyspace as keyspace;
 
-use crate::client::{Client, ok, refused_saying};
+use crate::client::{Client, has_members, ok, refused_saying};
 use crate::consistency::{self, Dump};
 use crate::deliveries::has_jobs;
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
 use crate::removals::{act, assert_same, badge, differences, people, state, undo};
-use crate::server::{Server, actor, dump, each_engine, http_client, in_memory};
+use crate::server::{Server, actor, dump, each_engine, in_memory};
 
 /// Lets a spammer post: stories that tweets announce, comments with mentions, replies, and tweets
 /// with mentions.
@@ -58,10 +58,8 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
     let start = Instant::now();
     server.finish_jobs().await;
     println!("201 posts removed in {:?}", start.elapsed());
-    let log = ok(bob.api_get("/api/moderations?count=1").await);
-    let expected = (&json!(201), &Value::Null, &json!("remove_all"));
-    let entry = &log["entries"][0];
-    assert_eq!((&entry["count"], &entry["in_progress"], &entry["action"]), expected, "{log}");
+    let entry = bob.log("?count=1").await.remove(0);
+    has_members(&entry, json!({"count": 201, "in_progress": null, "action": "remove_all"}));
     assert_eq!(badge(&carol).await, unread);
     // The tweet that announces his own story, and the one of last month.
     assert_eq!(server.ids("global_timeline").await, [1, old]);
@@ -74,10 +72,8 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
     act(&alice, "restore", ("comment", &one)).await;
     let restored = act(&alice, "restore", ("user", "dave")).await;
     server.finish_jobs().await;
-    let log = ok(bob.api_get("/api/moderations?action=remove_all").await);
-    assert_eq!(log["entries"][0]["undone_by"], json!(restored), "{log}");
-    let log = ok(bob.api_get("/api/moderations?count=1").await);
-    assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
+    assert_eq!(bob.log("?action=remove_all").await[0]["undone_by"], restored);
+    assert_eq!(bob.log("?count=1").await[0]["count"], 200);
     assert_same(&state(&server).await, &before);
     assert_eq!(differences(&server).await, 0);
     refused_saying(alice.undo(line).await, "already been undone");
@@ -95,10 +91,8 @@ async fn a_removal_of_all_can_be_undone_before_it_is_done(server: Server) {
     undo(&alice, line).await;
     server.finish_jobs().await;
     assert_same(&state(&server).await, &before);
-    let log = ok(bob.api_get("/api/moderations?count=2").await);
-    for entry in log["entries"].as_array().unwrap() {
-        assert_eq!(entry["in_progress"], Value::Null, "{log}");
-    }
+    let log = bob.log("?count=2").await;
+    assert!(log.iter().all(|entry| entry["in_progress"].is_null()), "{log:?}");
     // The latest removal that is in force is the one that a restore is about.
     let first = act(&alice, "remove_all", ("user", "dave")).await;
     server.finish_jobs().await;
@@ -158,7 +152,7 @@ fn secret(user: u64) -> String {
 
 /// A session of the administrator.
 fn administrator(program: &Program) -> Client {
-    Client::new(http_client(), program.address).with_secrets(Some(&secret(1)), Some(&secret(1)))
+    program.visitor().with_secrets(Some(&secret(1)), Some(&secret(1)))
 }
 
 /// Waits until the first line of the log is no longer in progress; answers its count.

@@ -74,10 +74,7 @@ async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_th
             let rounds = least_rounds(&server, &server.visitor(), path).await;
             assert!(rounds <= most, "{path}: {rounds}");
             // A repeated request within the second costs nothing, once the writes before it are known.
-            let mut kept = u64::MAX;
-            for _ in 0..5 {
-                kept = kept.min(server.rounds_of(&server.visitor(), path).await);
-            }
+            let kept = server.least_rounds_during(async || server.visitor().text(path).await).await;
             // It reads more comments of one thread than are remembered of a hash on Redis.
             let is_read_again = path == "/v0/updates.json" && server.store().is_shared();
             assert!(kept == 0 || is_read_again, "{path}: {kept}");
@@ -199,7 +196,7 @@ async fn threads_of_1_and_of_500_comments_12_deep_take_the_same_few_rounds(serve
     assert!(few <= MOST_ROUNDS && told["votes"].as_array().unwrap().len() == 300, "{few}: {told}");
 
     let path = format!("/api/getcomments/{long}");
-    let text = String::from_utf8(users[2].get(&path).await.body).unwrap();
+    let text = users[2].text(&path).await;
     assert_eq!(text.matches(r#""username":"member-"#).count(), 500);
 }
 
@@ -229,18 +226,14 @@ async fn actions_take_few_rounds_however_much_there_is(server: Server) {
     for number in 0..60 {
         // With empty caches: one round reads the rules for posts, and one the bans of networks.
         server.clear_caches().await;
-        let before = server.store().rounds();
-        let news = users[0].submit_text(&format!("Number {number}"), "text").await;
-        let submitted = server.store().rounds() - before;
+        let mut news = 0;
+        let submitting = async { news = users[0].submit_text(&format!("Number {number}"), "text").await };
+        let submitted = server.rounds_during(submitting).await;
         server.set_karma(&users[1], 10).await;
         server.clear_caches().await;
-        let before = server.store().rounds();
-        ok(users[1].vote(news, "up").await);
-        let voted = server.store().rounds() - before;
+        let voted = server.rounds_during(async { ok(users[1].vote(news, "up").await) }).await;
         server.clear_caches().await;
-        let before = server.store().rounds();
-        users[2].comment(1, "Another").await;
-        let commented = server.store().rounds() - before;
+        let commented = server.rounds_during(users[2].comment(1, "Another")).await;
         costs.push([submitted, voted, commented]);
     }
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
@@ -255,10 +248,10 @@ async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
         users[0].submit_on("rust", &format!("Number {number}")).await;
     }
     for number in 1..=20 {
-        ok(users[1].api_post("/api/hide", &[("news_id", &number.to_string())]).await);
-        ok(users[1].api_post("/api/save", &[("news_id", &number.to_string())]).await);
+        ok(users[1].call(&format!("/api/hide?news_id={number}")).await);
+        ok(users[1].call(&format!("/api/save?news_id={number}")).await);
     }
-    ok(users[1].api_post("/api/followtopic", &[("topic", "rust")]).await);
+    ok(users[1].call("/api/followtopic?topic=rust").await);
     // 200 mutes, among them some of everything.
     let words = (0..100).map(|number| (format!("word:nothing {number}"), "1"));
     let sites = (0..50).map(|number| (format!("domain:site{number}.example"), "1"));
@@ -278,11 +271,8 @@ async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
     for path in paths.split(' ').chain([month]) {
         // The lists of topics and months are built once.
         server.cold_rounds_of(&users[2], path).await;
-        assert_eq!(
-            least_rounds(&server, &users[1], path).await,
-            least_rounds(&server, &users[2], path).await,
-            "{path}"
-        );
+        let muting = least_rounds(&server, &users[1], path).await;
+        assert_eq!(muting, least_rounds(&server, &users[2], path).await, "{path}");
         assert!(least_rounds(&server, &server.visitor(), path).await <= MOST_ROUNDS + 1, "{path}");
     }
     server.rounds_of(&users[1], "/").await;
@@ -299,9 +289,10 @@ async fn an_action_with_a_name_for_the_request_takes_no_round_more_and_a_repeat_
     users[1].tweet("Hello").await;
     let cost = async |request: &[(&str, &str)], text: &str| {
         let comment = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", text)];
-        let before = server.store().rounds();
-        ok(users[1].api_post("/api/postcomment", &[&comment, request].concat()).await);
-        server.store().rounds() - before
+        let answering = async {
+            ok(users[1].api_post("/api/postcomment", &[&comment, request].concat()).await);
+        };
+        server.rounds_during(answering).await
     };
     cost(&[], "The first, which fills caches").await;
     // The background adds rounds now and then.

@@ -5,14 +5,14 @@ mod hidden;
 mod keeping_up;
 mod privacy;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tidings_web::features::search::searching::Searching;
 use tidings_web::settings::SearchSettings;
 
-use crate::client::{Client, ok};
+use crate::client::{Client, each, line_of, ok};
 use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine, in_memory};
@@ -107,12 +107,10 @@ async fn nobody_finds_what_they_may_not_read(server: Server) {
     let nothing = search(&alice, "q=needle&kind=all").await;
     assert_eq!((&nothing["total"], names(&nothing).len()), (&Json::from(0), 0), "{nothing}");
     // A removed story is gone from the moment of the action, with its comments; and comes back.
-    let id = story.to_string();
-    let line = ok(alice.moderate("remove", ("story", &*id), &[("reason", "spam")]).await)["moderation_id"]
-        .to_string();
+    let line = line_of(alice.moderate("remove", ("story", &story.to_string()), &[]).await);
     assert_eq!(names(&search(&visitor, "q=needle&kind=all").await), ["Another needle"]);
     finds(&carol, "q=needle&kind=comments", &[]).await;
-    ok(alice.api_post("/api/moderate/undo", &[("moderation_id", &*line), ("reason", "no")]).await);
+    ok(alice.undo(line).await);
     finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
     // No number tells of what has a muted word.
     let dave = server.register("dave").await;
@@ -181,59 +179,51 @@ async fn a_search_explains_itself(server: Server) {
     alice.submit_text("A story of <b>rust</b>", "Some words & rust again").await;
     finds(&alice, "q=rust", &["A story of <b>rust</b>"]).await;
     let found = search(&alice, "q=rust+votes%3A%3Eabc").await;
-    assert_eq!(found["ignored"], serde_json::json!(["votes:>abc"]));
-    assert_eq!(
-        found["understood"],
-        serde_json::json!([{ "term": "rust", "field": null, "excluded": false }])
-    );
+    assert_eq!(found["ignored"], json!(["votes:>abc"]));
+    assert_eq!(found["understood"], json!([{ "term": "rust", "field": null, "excluded": false }]));
     let result = &found["results"][0];
     assert_eq!(result["why"]["title"], true);
     assert_eq!(result["excerpt"], "Some words & rust again");
-    assert_eq!(result["marks"], serde_json::json!([[13, 4]]));
+    assert_eq!(result["marks"], json!([[13, 4]]));
     let shown = page(&alice, "/search?q=rust+votes%3A%3Eabc").await;
     let text = shown.text();
     for expected in ["votes:>abc: a number is missing. Searched for the rest.", "1 result", "Show why"] {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
     let suggested = search(&alice, "q=rsut").await;
-    assert_eq!(suggested["suggestions"], serde_json::json!(["rust"]));
+    assert_eq!(suggested["suggestions"], json!(["rust"]));
     let others = search(&alice, "q=alice").await;
-    assert_eq!(others["kinds"], serde_json::json!({ "people": 1 }));
+    assert_eq!(others["kinds"], json!({ "people": 1 }));
     let long = alice.get(&format!("/api/search?q={}", "a".repeat(201))).await;
     assert_eq!(long.status, 400);
     let suggestions = alice.api_get("/api/search/suggest?q=a+sto").await;
-    assert_eq!(suggestions, serde_json::json!(["a sto", ["A story of <b>rust</b>"]]));
+    assert_eq!(suggestions, json!(["a sto", ["A story of <b>rust</b>"]]));
     let suggestions = alice.api_get("/api/search/suggest?q=story+of+r").await;
-    assert_eq!(suggestions, serde_json::json!(["story of r", ["A story of <b>rust</b>"]]));
-    let opensearch = String::from_utf8(alice.get("/opensearch.xml").await.body).unwrap();
+    assert_eq!(suggestions, json!(["story of r", ["A story of <b>rust</b>"]]));
+    let opensearch = alice.text("/opensearch.xml").await;
     let suggestions = alice.get("/api/search/suggest?q=a").await;
     let media_type = suggestions.headers["content-type"].to_str().unwrap();
     assert!(opensearch.contains(&format!("type=\"{media_type}\" template=\"")), "{opensearch}");
     assert_eq!(media_type, "application/x-suggestions+json");
-    assert_eq!(search(&alice, "q=stoyr+rsut").await["suggestions"], serde_json::json!(["story rust"]));
+    assert_eq!(search(&alice, "q=stoyr+rsut").await["suggestions"], json!(["story rust"]));
     alice.submit_on("alchemy", "On gold").await;
     finds(&alice, "q=topic:alchemy", &["On gold"]).await;
     let suggestions = alice.api_get("/api/search/suggest?q=al").await;
-    assert_eq!(suggestions, serde_json::json!(["al", ["alchemy", "alice"]]));
+    assert_eq!(suggestions, json!(["al", ["alchemy", "alice"]]));
     // A story that is being submitted may have been submitted before.
     let similar = async |title: &str| {
         let found = ok(alice.api_get(&format!("/api/search/similar?title={title}")).await);
-        found["stories"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|story| story["id"].as_u64().unwrap())
-            .collect::<Vec<_>>()
+        each(&found["stories"], "id")
     };
     assert_eq!(similar("rust+stories").await, [1]);
     assert_eq!(similar("gold+rush+of+1849").await, [0_u64; 0]);
     let previewed =
         [("news_id", "-1"), ("title", "A rust story"), ("url", ""), ("text", "t"), ("then", "preview")];
-    let previewed = String::from_utf8(alice.post("/submit", &previewed).await.body).unwrap();
+    let previewed = alice.post("/submit", &previewed).await.text();
     assert!(previewed.contains("Is it one of these?"), "{previewed}");
     // The page of a person, a topic and a site has a search within it.
     for (address, value) in [("/user/alice", "by:alice"), ("/topic/alchemy", "topic:alchemy")] {
-        let page = String::from_utf8(alice.get(address).await.body).unwrap();
+        let page = alice.text(address).await;
         assert!(page.contains(&format!("name=\"within\" value=\"{value}\"")), "{address}: {page}");
     }
     // It stays there, without showing how it is written, and one can leave it.
@@ -279,10 +269,8 @@ async fn a_search_without_a_kind_is_for_the_kind_that_was_asked_for_last(server:
     // All links of the page say their kind.
     let results =
         page(&server.visitor().with_header("cookie", "search_kind=comments"), "/search?q=rust").await;
-    assert!(
-        results.links_to("/search?q=rust&kind=stories")
-            && results.links_to("/search?q=rust&kind=comments&sort=new")
-    );
+    assert!(results.links_to("/search?q=rust&kind=stories"));
+    assert!(results.links_to("/search?q=rust&kind=comments&sort=new"));
 }
 
 #[in_memory(&ON)]
@@ -295,7 +283,7 @@ async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds(serve
     let found = search(&alice, "q=rust+nowhere").await;
     assert_eq!((&found["total"], found["partial"].as_array().unwrap().len()), (&0.into(), 1), "{found:#}");
     assert_eq!(found["partial"][0]["story"]["title"], "A story of rust");
-    assert_eq!(search(&alice, "q=rust").await["partial"], serde_json::json!([]));
+    assert_eq!(search(&alice, "q=rust").await["partial"], json!([]));
     let text = page(&alice, "/search?q=rust+nowhere").await.text().to_owned();
     assert!(text.contains("No story has all of these words"), "{text}");
     assert!(text.contains("A story of rust") && !text.contains("Gardens"), "{text}");

@@ -4,7 +4,6 @@ mod exposition;
 mod health;
 mod log;
 mod metrics;
-mod strict_json;
 
 use std::net::SocketAddr;
 

@@ -124,7 +124,7 @@ async fn a_site_without_its_store_tells_so_itself() {
     let visitor = Client::new(http_client(), topology.address());
     tidings_testing::until(async || !(0..SERVERS).any(|number| topology.is_used(number))).await;
     let page = visitor.get("/latest/0").await;
-    let text = String::from_utf8(page.body).unwrap();
+    let text = page.text();
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE, "{text}");
     assert!(text.contains("The site cannot reach its database at the moment"), "{text}");
     topology.redis().resume();

@@ -41,23 +41,24 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_answer(server: Server
 
 #[in_memory]
 async fn an_action_needs_both_the_session_and_its_secret(server: Server) {
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let before = server.dump().await;
     let with = |auth, apisecret| server.visitor().with_secrets(auth, apisecret);
     let (auth, secret) = (bob.auth.as_deref(), bob.apisecret.as_deref());
     let other_secret = alice.apisecret.as_deref();
     let unknown = "0".repeat(40);
+    let no_session = "You must be logged in.";
+    let no_secret = "The field apisecret is missing, or belongs to an earlier session.";
     for (client, expected) in [
-        (with(None, None), "You must be logged in."),
-        (with(None, secret), "You must be logged in."),
-        (with(Some(&unknown), secret), "You must be logged in."),
-        (with(Some(""), secret), "You must be logged in."),
-        (with(secret, secret), "You must be logged in."),
-        (with(auth, None), "The field apisecret is missing, or belongs to an earlier session."),
-        (with(auth, Some("")), "The field apisecret is missing, or belongs to an earlier session."),
-        (with(auth, other_secret), "The field apisecret is missing, or belongs to an earlier session."),
+        (with(None, None), no_session),
+        (with(None, secret), no_session),
+        (with(Some(&unknown), secret), no_session),
+        (with(Some(""), secret), no_session),
+        (with(secret, secret), no_session),
+        (with(auth, None), no_secret),
+        (with(auth, Some("")), no_secret),
+        (with(auth, other_secret), no_secret),
     ] {
         let error = refused(client.vote(news, "up").await);
         assert!(error.starts_with(expected), "{error}");
@@ -69,13 +70,11 @@ async fn an_action_needs_both_the_session_and_its_secret(server: Server) {
 #[in_memory]
 async fn an_empty_secret_is_never_accepted(server: Server) {
     let alice = server.member("alice").await;
-    for erase in [true, false] {
-        server
-            .write(|batch| match erase {
-                true => batch.set_field("user:1", "apisecret", ""),
-                false => batch.delete_field("user:1", "apisecret"),
-            })
-            .await;
+    for erased in [true, false] {
+        server.set_field("user:1", "apisecret", "").await;
+        if erased {
+            server.write(|batch| batch.delete_field("user:1", "apisecret")).await;
+        }
         for secret in [None, Some(""), alice.apisecret.as_deref()] {
             assert!(!alice.with_secrets(alice.auth.as_deref(), secret).is_logged_in().await);
         }

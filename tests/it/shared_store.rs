@@ -9,6 +9,7 @@ use reqwest::StatusCode;
 use crate::client::{Client, PASSWORD, ok};
 use crate::link::Link;
 use crate::live::Events;
+use crate::pages::source;
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server};
 
@@ -25,14 +26,8 @@ async fn three() -> [Server; 3] {
     [first, second, third]
 }
 
-async fn text(client: &Client, path: &str) -> String {
-    let answer = client.get(path).await;
-    assert_eq!(answer.status, StatusCode::OK, "{path}");
-    String::from_utf8(answer.body).unwrap()
-}
-
 async fn is_logged_in(client: &Client) -> bool {
-    text(client, "/").await.contains("/logout")
+    source(client, "/").await.contains("/logout")
 }
 
 #[tokio::test]
@@ -59,7 +54,7 @@ async fn a_session_begins_and_ends_on_all_servers_with_the_next_request() {
 async fn what_moderators_do_on_one_server_holds_on_the_others_with_the_next_request() {
     let servers = three().await;
     let [here, ..] = &servers;
-    let (admin, bob) = (here.member("alice").await, here.member("bob").await);
+    let [admin, bob] = here.people(["alice", "bob"]).await;
     here.set_field("user:1", "flags", "a").await;
     let story = bob.submit_text("A dubious story", "text").await;
     let readers = servers.each_ref().map(|server| bob.at(server.address));
@@ -67,11 +62,11 @@ async fn what_moderators_do_on_one_server_holds_on_the_others_with_the_next_requ
         ok(admin.moderate(action, (kind, id), &[("hours", "24")]).await)
     };
     for elsewhere in &readers {
-        assert!(text(elsewhere, "/latest/0").await.contains("A dubious story"));
+        assert!(source(elsewhere, "/latest/0").await.contains("A dubious story"));
     }
     moderate("remove", "story", &story.to_string()).await;
     for elsewhere in &readers {
-        assert!(!text(elsewhere, "/latest/0").await.contains("A dubious story"));
+        assert!(!source(elsewhere, "/latest/0").await.contains("A dubious story"));
     }
     moderate("silence", "user", "bob").await;
     for elsewhere in &readers {
@@ -82,7 +77,7 @@ async fn what_moderators_do_on_one_server_holds_on_the_others_with_the_next_requ
 #[tokio::test]
 async fn a_tweet_on_one_server_is_announced_on_home_pages_that_are_open_on_another() {
     let [here, there, _] = three().await;
-    let (alice, bob) = (here.member("alice").await, here.member("bob").await);
+    let [alice, bob] = here.people(["alice", "bob"]).await;
     bob.tweet("Before").await;
     alice.follow("bob").await;
     let mut events = Events::of_home(&alice.at(there.address)).await;
@@ -91,7 +86,7 @@ async fn a_tweet_on_one_server_is_announced_on_home_pages_that_are_open_on_anoth
         bob.tweet(&format!("Number {number}")).await;
         events.until(number).await;
         // Its page is there when it is announced.
-        let home = text(&alice.at(there.address), "/home").await;
+        let home = source(&alice.at(there.address), "/home").await;
         assert!(home.contains(&format!("Number {number}")), "{home}");
         here.advance(1);
     }
@@ -106,10 +101,10 @@ async fn visitors_see_a_write_of_another_server_without_the_clock_going_on() {
     for number in 0..20 {
         // It is cached now.
         let comment = format!("Comment {number}.");
-        assert!(!text(&visitor, &path).await.contains(&comment));
+        assert!(!source(&visitor, &path).await.contains(&comment));
         alice.comment(story, &comment).await;
         // Visitors cost no question to the store: the report of the write is on its way.
-        tidings_testing::until(async || text(&visitor, &path).await.contains(&comment)).await;
+        tidings_testing::until(async || source(&visitor, &path).await.contains(&comment)).await;
     }
 }
 
@@ -134,8 +129,8 @@ impl Linked {
         let story = alice.submit_text("A story", "text").await;
         let linked = Self { path: format!("/news/{story}"), here, there, link, alice, story };
         for _ in 0..2 {
-            text(&linked.there.visitor(), &linked.path).await;
-            text(&linked.member_there(), &linked.path).await;
+            source(&linked.there.visitor(), &linked.path).await;
+            source(&linked.member_there(), &linked.path).await;
         }
         linked
     }
@@ -146,14 +141,14 @@ impl Linked {
 
     /// Writes on the server that has no link.
     async fn write(&self, comment: &str) {
-        text(&self.here.visitor(), &self.path).await;
+        source(&self.here.visitor(), &self.path).await;
         self.alice.comment(self.story, comment).await;
     }
 
     /// Reads on the other one: whether the comment is there; `None` when the store cannot be asked.
     async fn has(&self, client: &Client, comment: &str) -> Option<bool> {
         let answer = client.get(&self.path).await;
-        let text = String::from_utf8(answer.body).unwrap();
+        let text = answer.text();
         match answer.status {
             StatusCode::OK => Some(text.contains(comment)),
             StatusCode::SERVICE_UNAVAILABLE => None,

@@ -25,6 +25,11 @@ pub async fn sign_up(client: &Client, username: &str, further: Fields<'_>) -> Va
     client.api_post("/api/create_account", &fields).await
 }
 
+/// An invitation by a member.
+pub async fn invitation(member: &Client) -> String {
+    ok(member.api_post("/api/invite", &[]).await)["invitation"].as_str().unwrap().to_owned()
+}
+
 /// A site on which alice, the administrator, has signed up.
 async fn site(engine: Engine, settings: Settings<'_>) -> (Server, Client) {
     let server = Server::start(engine, settings).await;
@@ -67,9 +72,8 @@ async fn each_mode_lets_in_whom_it_says() {
 async fn an_invitation_opens_every_mode_but_a_closed_one() {
     for mode in ["open", "invite", "apply"] {
         let (server, alice) = site(Engine::Memory, &[("accounts.signup", mode)]).await;
-        let made = ok(alice.api_post("/api/invite", &[]).await);
-        let code = made["invitation"].as_str().unwrap();
-        let answer = ok(sign_up(&server.visitor(), "bob", &[("invitation", code)]).await);
+        let code = invitation(&alice).await;
+        let answer = ok(sign_up(&server.visitor(), "bob", &[("invitation", &code)]).await);
         assert!(answer["auth"].is_string() && answer.get("pending").is_none(), "{mode}: {answer}");
         assert_eq!(server.field("user:2", "invited_by").await.as_deref(), Some("1"));
     }
@@ -120,8 +124,7 @@ async fn strangers_answer_the_question_of_the_site() {
     assert_eq!(shown.form("/register").value("answer"), Some("<b>"));
     ok(sign_up(&server.visitor(), "bob", &[("answer", " north  SEA")]).await);
     // A member vouches for whom they invite.
-    let made = ok(alice.api_post("/api/invite", &[]).await);
-    let code = made["invitation"].as_str().unwrap().to_owned();
+    let code = invitation(&alice).await;
     ok(sign_up(&server.visitor(), "carol", &[("invitation", &code)]).await);
 }
 
@@ -174,17 +177,18 @@ async fn a_network_creates_so_many_accounts_in_a_day() {
 async fn the_next_of_an_address_waits_ten_seconds_and_the_invited_do_not_wait() {
     let defaults = [("limits.account_creation_seconds", "10"), ("limits.signups_per_network", "20")];
     let (server, alice) = site(Engine::Memory, &defaults).await;
+    // The owner reads of both limits.
+    let welcome = page(&alice, "/welcome").await;
+    let limits = ["address can create one account every 10 seconds.", "can create 20 accounts a day."];
+    for limit in limits {
+        let sentence = format!("Each network {limit}");
+        assert!(welcome.content().contains(&sentence), "{sentence}: {}", welcome.content());
+    }
     server.advance(10);
     ok(sign_up(&server.visitor(), "bob", &[]).await);
-    refused_saying(
-        sign_up(&server.visitor(), "carol", &[]).await,
-        "1 minute, or ask the administrator for an invitation.",
-    );
-    let invitation = async || {
-        let made = ok(alice.api_post("/api/invite", &[]).await);
-        made["invitation"].as_str().unwrap().to_owned()
-    };
-    ok(sign_up(&server.visitor(), "carol", &[("invitation", &invitation().await)]).await);
+    let refusal = sign_up(&server.visitor(), "carol", &[]).await;
+    refused_saying(refusal, "1 minute, or ask the administrator for an invitation.");
+    ok(sign_up(&server.visitor(), "carol", &[("invitation", &invitation(&alice).await)]).await);
     refused(sign_up(&server.visitor(), "dave", &[]).await);
     for number in 0..17 {
         server.advance(10);
@@ -192,17 +196,7 @@ async fn the_next_of_an_address_waits_ten_seconds_and_the_invited_do_not_wait() 
     }
     server.advance(10);
     refused_saying(sign_up(&server.visitor(), "dave", &[]).await, "your network");
-    ok(sign_up(&server.visitor(), "dave", &[("invitation", &invitation().await)]).await);
-}
-
-#[tokio::test]
-async fn the_owner_reads_the_limits_beside_signing_up() {
-    let defaults = [("limits.account_creation_seconds", "10"), ("limits.signups_per_network", "20")];
-    let (_server, alice) = site(Engine::Memory, &defaults).await;
-    let page = page(&alice, "/welcome").await;
-    let content = page.content();
-    assert!(content.contains("Each network address can create one account every 10 seconds."), "{content}");
-    assert!(content.contains("Each network can create 20 accounts a day."), "{content}");
+    ok(sign_up(&server.visitor(), "dave", &[("invitation", &invitation(&alice).await)]).await);
 }
 
 #[tokio::test]
@@ -248,9 +242,7 @@ async fn after_too_many_accounts_in_an_hour_new_ones_wait_for_approval(server: S
     // The first of a network is let in, and the second waits; so does nobody who is invited.
     assert!(!waits(&sign_up(&other, "frank", &[]).await));
     assert!(waits(&sign_up(&from(&server, "198.51.100.2"), "grace", &[]).await));
-    let made = ok(alice.api_post("/api/invite", &[]).await);
-    let invitation = [("invitation", made["invitation"].as_str().unwrap())];
-    assert!(!waits(&sign_up(&crowd, "heidi", &invitation).await));
+    assert!(!waits(&sign_up(&crowd, "heidi", &[("invitation", &invitation(&alice).await)]).await));
     // The page says that it was sent to the moderators.
     let form = page(&crowd, "/register").await.form("/register");
     let form = form.with("username", "ivan").with("password", PASSWORD);
@@ -282,7 +274,7 @@ async fn administrators_are_told_when_new_accounts_wait() {
     let mut alice = server.register("alice").await;
     alice.user_id = 1;
     // Only administrators are told, and those without an address only in their inbox.
-    let [bob, carol] = [server.member("bob").await, server.member("carol").await];
+    let [bob, carol] = server.people(["bob", "carol"]).await;
     server.set_field(&format!("user:{}", carol.user_id), "flags", "a").await;
     for user in [1, bob.user_id] {
         server.set_field(&format!("user:{user}"), "email", "a@example.org").await;
@@ -296,23 +288,17 @@ async fn administrators_are_told_when_new_accounts_wait() {
     assert!(mail.text().contains("3 accounts were created within 1 hour"), "{}", mail.text());
     // The mails are sent after all inboxes have the message.
     for (user, messages) in [(&alice, 1), (&carol, 1), (&bob, 0)] {
-        let inbox = ok(user.api_get("/api/inbox").await);
-        assert_eq!(inbox["entries"].as_array().unwrap().len(), messages, "{}: {inbox}", user.username);
+        assert_eq!(user.inbox().await.len(), messages, "{}", user.username);
     }
     assert_eq!(relay.waiting(), 0);
 }
 
 #[tokio::test]
-async fn limits_that_are_off_write_no_keys() {
-    let (server, _) = site(Engine::Memory, &[]).await;
-    ok(sign_up(&server.visitor(), "bob", &[]).await);
-    assert!(server.dump().await.keys().all(|key| !key.starts_with("limit:")));
-}
-
-#[tokio::test]
-async fn a_client_of_lamer_news_gets_what_it_always_got() {
+async fn a_client_of_lamer_news_gets_what_it_always_got_and_limits_that_are_off_write_no_keys() {
     let (server, _) = site(Engine::Memory, &[]).await;
     let answer = ok(sign_up(&server.visitor(), "bob", &[]).await);
+    // Limits that are off write nothing.
+    assert!(server.dump().await.keys().all(|key| !key.starts_with("limit:")));
     assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["status", "auth", "apisecret"]);
     let user = server.hash("user:2").await;
     assert_eq!(user["email"], "");

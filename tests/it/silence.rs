@@ -49,8 +49,8 @@ async fn private_settings_can_be_changed_while_the_profile_cannot(server: Server
     server.set_field("user:1", "silenced", "0:7:shouting").await;
     assert_eq!(refused(alice.update_profile("Goodbye", "", "").await), TOLD);
     ok(alice.update_profile("Hello", "alice@example.org", "").await);
-    let fields = [("about", "Hello"), ("email", "alice@example.org"), ("fullname", "Alice!")];
-    assert_eq!(refused(alice.api_post("/api/updateprofile", &fields).await), TOLD);
+    let named = "/api/updateprofile?about=Hello&email=alice@example.org&fullname=Alice!";
+    assert_eq!(refused(alice.call(named).await), TOLD);
 }
 
 #[in_memory]

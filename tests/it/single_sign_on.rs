@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidings_web::settings::{OidcSettings, Settings as WebSettings};
 
+use crate::client::HttpResponse;
 use crate::oidc_provider::OidcProvider;
 use crate::pages::page;
 use crate::server::{Engine, Server, Settings};
@@ -91,6 +92,21 @@ impl Place {
         Person::new(&self.server, &self.provider)
     }
 
+    /// Somebody who has logged in at the provider, and the path that leads them back.
+    async fn proven(&self, name: &str) -> (Person<'_>, String) {
+        let mut person = self.person();
+        let address = person.begin("/").await;
+        let back = person.prove(&address, name).await;
+        (person, back)
+    }
+
+    /// Somebody who has come back from a login at the provider, and the answer.
+    async fn log_in(&self, name: &str) -> (Person<'_>, HttpResponse) {
+        let mut person = self.person();
+        let answer = person.log_in(name).await;
+        (person, answer)
+    }
+
     async fn has_button(&self) -> bool {
         has_button(&self.server).await
     }
@@ -117,6 +133,11 @@ impl Place {
     async fn flags(&self, user: u64) -> String {
         self.server.field(&format!("user:{user}"), "flags").await.unwrap_or_default()
     }
+}
+
+#[track_caller]
+fn demand_refused(answer: &HttpResponse) {
+    assert!(answer.status.is_client_error(), "{answer:?}");
 }
 
 /// Whether the login page offers a login at the provider.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::client::{Client, ok};
-use crate::commands::{Place, visitor};
+use crate::client::ok;
+use crate::commands::Place;
 use crate::export::unpacked;
+use crate::pages::source;
 use crate::program::Program;
 
 /// The lines of an export, by file.
@@ -18,12 +19,6 @@ fn exported(place: &Place, name: &str) -> (String, HashMap<String, Vec<Value>>) 
     let files = unpacked(&std::fs::read(&file).unwrap());
     let files = files.into_iter().map(|(name, text)| (name, lines(&text))).collect();
     (file.to_str().unwrap().to_owned(), files)
-}
-
-async fn page(client: &Client, path: &str) -> String {
-    let answer = client.get(path).await;
-    assert_eq!(answer.status, 200, "{path}");
-    String::from_utf8(answer.body).unwrap()
 }
 
 /// A page without what differs between two visits: how long ago something was, in words.
@@ -62,9 +57,9 @@ fn start(place: &Place) -> Program {
 
 /// A community with all that an export has.
 async fn community(program: &Program) {
-    let alice = visitor(program).register("alice").await;
-    let bob = visitor(program).register("bob").await;
-    let carol = visitor(program).register("carol").await;
+    let alice = program.visitor().register("alice").await;
+    let bob = program.visitor().register("bob").await;
+    let carol = program.visitor().register("carol").await;
     ok(alice.update_profile("I am *alice*.\n\nSee https://a.example", "", "").await);
     for (topics, title, url, text) in [
         ("rust, web", "A link with topics", "https://example.com/one", ""),
@@ -111,27 +106,22 @@ async fn out_and_in_gives_the_same_pages() {
             assert!(!shown.contains(secret), "{secret} in {shown}");
         }
         for public in ["Some *text*\\nwith lines", "\"topics\"", "https://a.example"] {
-            assert!(
-                shown.contains(public) || shown.contains(&public.replace('\\', "\\\\")),
-                "{public} in {shown}"
-            );
+            let is_shown = shown.contains(public) || shown.contains(&public.replace('\\', "\\\\"));
+            assert!(is_shown, "{public} in {shown}");
         }
         let said = to.run(&["import", "hn", "--create", &file]).good();
         assert!(said.contains("imported 3 stories, 5 comments and 3 profiles"), "{said}");
         let other = start(&to);
-        let [one, two] = [visitor(&program), visitor(&other)];
+        let [one, two] = [program.visitor(), other.visitor()];
         for path in PAGES.split(' ') {
-            let pages = [page(&one, path).await, page(&two, path).await].map(|page| without_ages(&page));
+            let pages = [source(&one, path).await, source(&two, path).await].map(|page| without_ages(&page));
             assert_eq!(pages[0], pages[1], "{path}");
         }
         // An export from there is the same, except for the numbers.
         let (_, again) = exported(&to, "again.zip");
-        let texts = |files: &HashMap<String, Vec<Value>>| -> Vec<Value> {
-            files["items.jsonl"]
-                .iter()
-                .map(|item| item["source_text"].clone())
-                .filter(|text| !text.is_null())
-                .collect()
+        let texts = |files: &HashMap<String, Vec<Value>>| {
+            let texts = files["items.jsonl"].iter().map(|item| item["source_text"].clone());
+            texts.filter(|text| !text.is_null()).collect::<Vec<_>>()
         };
         assert_eq!(texts(&files), texts(&again));
         drop((program, other));

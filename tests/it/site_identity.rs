@@ -8,13 +8,6 @@ use crate::server::{Engine, Server, each_engine, in_memory};
 use reqwest::StatusCode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
-/// A site with an administrator.
-async fn with_admin(server: &Server) -> Client {
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
-    alice
-}
-
 /// The form as it is on the page.
 async fn form(admin: &Client) -> Form {
     page(admin, "/admin/site").await.form("/admin/site")
@@ -25,10 +18,6 @@ async fn save(admin: &Client, form: Form) {
     let next = redirects_to(&form.send(admin).await).to_owned();
     let confirmed = page(admin, &next).await;
     assert!(confirmed.content().contains("Your changes have been saved."), "{}", confirmed.content());
-}
-
-fn text(answer: &HttpResponse) -> String {
-    String::from_utf8_lossy(&answer.body).into_owned()
 }
 
 /// The name of the site in the header of a page.
@@ -60,7 +49,7 @@ async fn send_logo(client: &Client, secret: &str, file: &[u8]) -> HttpResponse {
 
 #[in_memory]
 async fn a_new_name_shows_at_once_to_everybody_and_everywhere(server: Server) {
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     let (bob, visitor) = (server.member("bob").await, server.visitor());
     alice.submit_text("A story", "text").await;
     let pages = ["/", "/latest/0", "/about", "/login", "/news/1", "/@alice", "/topics", "/welcome"];
@@ -81,9 +70,9 @@ async fn a_new_name_shows_at_once_to_everybody_and_everywhere(server: Server) {
         assert_eq!(brand(&page(&bob, path).await), "The <Gazette>", "{path}");
     }
     for feed in ["/rss", "/atom", "/best/atom", "/@alice/feed"] {
-        assert!(text(&visitor.get(feed).await).contains("The &lt;Gazette&gt;"), "{feed}");
+        assert!(visitor.text(feed).await.contains("The &lt;Gazette&gt;"), "{feed}");
     }
-    assert!(text(&visitor.get("/rss").await).contains("News of the valley"));
+    assert!(visitor.text("/rss").await.contains("News of the valley"));
     for client in [&visitor, &bob] {
         let missing = client.get("/nothing").await;
         error_message(&missing, StatusCode::NOT_FOUND);
@@ -99,7 +88,7 @@ async fn a_new_name_shows_at_once_to_everybody_and_everywhere(server: Server) {
 #[tokio::test]
 async fn a_change_on_one_server_shows_on_the_other() {
     let server = Server::start(Engine::Redis, &[]).await;
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     let other = Server::beside(&server.redis.as_ref().unwrap().url(), &server).await;
     let elsewhere = alice.at(other.address);
     for name in ["One", "Two"] {
@@ -121,10 +110,8 @@ async fn a_change_on_one_server_shows_on_the_other() {
     }
     let asking = form(&alice).await.with("signup", "open").with("signup_question", "Which sea?");
     let wrong = Page::of(&asking.clone().send(&alice).await);
-    assert_eq!(
-        wrong.one("p", &[("id", "error-signup_answers")]).text(),
-        "Enter at least one right answer to the question."
-    );
+    let told = wrong.one("p", &[("id", "error-signup_answers")]).text();
+    assert_eq!(told, "Enter at least one right answer to the question.");
     save(&alice, asking.with("signup_answers", "North Sea")).await;
     server.advance(1);
     let visitor = other.visitor();
@@ -140,7 +127,7 @@ async fn a_change_on_one_server_shows_on_the_other() {
 
 #[each_engine("rounds")]
 async fn the_identity_is_read_in_the_first_round_of_a_page_and_then_cached(server: Server) {
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     alice.submit_text("A story", "text").await;
     save(&alice, form(&alice).await.with("name", "Gazette")).await;
     let cold = server.cold_rounds_of(&alice, "/latest/0").await;
@@ -152,7 +139,7 @@ async fn the_identity_is_read_in_the_first_round_of_a_page_and_then_cached(serve
 
 #[in_memory]
 async fn mistakes_are_told_beside_their_fields_and_nothing_is_saved(server: Server) {
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     let before = server.dump().await;
     let wrong = form(&alice)
         .await
@@ -182,7 +169,7 @@ async fn mistakes_are_told_beside_their_fields_and_nothing_is_saved(server: Serv
 
 #[in_memory]
 async fn only_administrators_see_and_change_it(server: Server) {
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     let (bob, visitor) = (server.member("bob").await, server.visitor());
     let before = server.dump().await;
     error_message(&bob.get("/admin/site").await, StatusCode::FORBIDDEN);
@@ -202,7 +189,7 @@ async fn only_administrators_see_and_change_it(server: Server) {
 
 #[in_memory]
 async fn an_accent_colour_is_part_of_the_one_style_sheet(server: Server) {
-    let (alice, visitor) = (with_admin(&server).await, server.visitor());
+    let (alice, visitor) = (server.administrator("alice").await, server.visitor());
     let first = style(&page(&visitor, "/").await);
     save(&alice, form(&alice).await.with("accent", "#FFEE00")).await;
     let second = style(&page(&visitor, "/").await);
@@ -211,13 +198,11 @@ async fn an_accent_colour_is_part_of_the_one_style_sheet(server: Server) {
     assert_eq!(sheet.headers[CONTENT_TYPE], "text/css; charset=utf-8");
     assert!(sheet.headers[CACHE_CONTROL].to_str().unwrap().contains("immutable"));
     // The colour is too light for text on white: the style sheet has a darker shade of it.
-    let sheet = text(&sheet);
-    let base = text(&visitor.get(&first).await);
+    let sheet = sheet.text();
+    let base = visitor.text(&first).await;
     let added = sheet.strip_prefix(&base).expect("the style sheet with more at its end");
-    assert!(
-        added.contains("--accent:#") && !added.contains("--accent:#ffee00;--on-accent:#ffffff"),
-        "{added}"
-    );
+    let is_readable = added.contains("--accent:#") && !added.contains("--accent:#ffee00;--on-accent:#ffffff");
+    assert!(is_readable, "{added}");
     assert!(added.contains("prefers-color-scheme: dark"), "{added}");
     for unknown in ["/assets/app-000000000000.css", "/assets/app-.css", "/assets/logo-000000000000.png"] {
         error_message(&visitor.get(unknown).await, StatusCode::NOT_FOUND);
@@ -228,7 +213,7 @@ async fn an_accent_colour_is_part_of_the_one_style_sheet(server: Server) {
 
 #[in_memory]
 async fn a_logo_is_checked_by_its_bytes_served_and_removed(server: Server) {
-    let (alice, visitor) = (with_admin(&server).await, server.visitor());
+    let (alice, visitor) = (server.administrator("alice").await, server.visitor());
     let secret = alice.apisecret.clone().unwrap();
     assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
     redirects_saying(&send_logo(&alice, &secret, PNG).await, "/admin/site", "site_saved");
@@ -268,7 +253,7 @@ async fn a_logo_is_checked_by_its_bytes_served_and_removed(server: Server) {
 
 #[in_memory]
 async fn about_text_rules_and_links_are_shown_and_escaped(server: Server) {
-    let (alice, visitor) = (with_admin(&server).await, server.visitor());
+    let (alice, visitor) = (server.administrator("alice").await, server.visitor());
     let changed = form(&alice)
         .await
         .with("about", "We are <b>birds</b>.\n\nAll of us.")
@@ -312,7 +297,7 @@ async fn what_another_program_has_stored_is_checked_again(server: Server) {
 
 #[in_memory(&[("site.name", "Given"), ("accounts.signup", "open")])]
 async fn a_setting_of_the_configuration_wins_and_cannot_be_changed(server: Server) {
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     server.set_field("site", "name", "Stored").await;
     let shown = page(&alice, "/admin/site").await;
     assert_eq!((brand(&shown), shown.form("/admin/site").value("name")), ("Given", None));
@@ -321,14 +306,8 @@ async fn a_setting_of_the_configuration_wins_and_cannot_be_changed(server: Serve
         assert!(shown.content().contains(part), "{part} in {}", shown.content());
     }
     // A form of another version of the page changes nothing of it.
-    let sent = form(&alice)
-        .await
-        .with("contact", "us@example.org")
-        .fields()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect::<Vec<_>>();
-    let mut sent: Vec<(&str, &str)> = sent.iter().map(|(name, value)| (&**name, &**value)).collect();
-    sent.extend([("name", "Other"), ("signup", "closed")]);
+    let form = form(&alice).await.with("contact", "us@example.org");
+    let sent: Vec<_> = form.fields().chain([("name", "Other"), ("signup", "closed")]).collect();
     redirects_saying(&alice.post("/admin/site", &sent).await, "/admin/site", "site_saved");
     let stored = server.hash("site").await;
     assert_eq!((stored.get("name").map(String::as_str), stored.get("signup")), (Some("Stored"), None));
@@ -337,14 +316,11 @@ async fn a_setting_of_the_configuration_wins_and_cannot_be_changed(server: Serve
 
 #[in_memory]
 async fn a_colour_is_shown_with_its_contrast_and_the_usual_one_is_not_stored(server: Server) {
-    let alice = with_admin(&server).await;
+    let alice = server.administrator("alice").await;
     let contrasts = async || {
         let shown = page(&alice, "/admin/site").await;
-        shown
-            .find("span", &[("data-contrast", "")])
-            .iter()
-            .map(|one| one.text().to_owned())
-            .collect::<Vec<_>>()
+        let found = shown.find("span", &[("data-contrast", "")]);
+        found.iter().map(|one| one.text().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(form(&alice).await.value("accent"), Some("#0b6e6a"));
     let before = contrasts().await;

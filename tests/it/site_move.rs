@@ -6,7 +6,6 @@ use tidings_domain::values::Hostname;
 
 use crate::commands::Place;
 use crate::mails::send_all;
-use crate::night::text_of;
 use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 
@@ -41,7 +40,7 @@ async fn old_hosts_redirect_and_links_in_texts_follow(server: Server) {
 
     // Twice, the second time from the cache.
     for _ in 0..2 {
-        let page = text_of(&visitor.get(&format!("/news/{news}")).await);
+        let page = visitor.text(&format!("/news/{news}")).await;
         for shown in [
             "href=\"https://new.example.org/news/1?at=2\"",
             ">https://new.example.org/news/1?at=2</a>",
@@ -52,13 +51,13 @@ async fn old_hosts_redirect_and_links_in_texts_follow(server: Server) {
         }
         assert!(!page.contains("href=\"https://old.example.com"), "{page}");
     }
-    let posts = text_of(&visitor.get("/@alice?show=posts").await);
+    let posts = visitor.text("/@alice?show=posts").await;
     assert!(posts.contains("href=\"https://new.example.org/tweet/1\""), "{posts}");
-    let feed = text_of(&visitor.get(&format!("/news/{news}/atom")).await);
+    let feed = visitor.text(&format!("/news/{news}/atom")).await;
     assert!(feed.contains("tag:first.example,") && feed.contains("https://new.example.org/news/1#comment-1"));
     assert!(!feed.contains("old.example.com"), "{feed}");
     // As typed, for who edits it and for programs.
-    let edited = text_of(&alice.get(&format!("/editnews/{news}")).await);
+    let edited = alice.text(&format!("/editnews/{news}")).await;
     assert!(edited.contains("https://old.example.com/news/1?at=2"), "{edited}");
 }
 
@@ -113,12 +112,10 @@ fn the_command_says_what_to_do_and_refuses_what_does_not_fit() {
             assert!(said.contains(words), "{words}: {said}");
         }
         let run = |arguments: &[&str]| place.run_with(&[&["site", "move"], arguments].concat(), "", &url);
-        assert!(
-            run(&["a.example", "b.example"]).failed(1).contains("site.url has the host name old.example.com")
-        );
-        assert!(
-            run(&["old.example.com", "new.example.org", "--yes"]).failed(1).contains("mail.relay is not set")
-        );
+        let refused = run(&["a.example", "b.example"]).failed(1);
+        assert!(refused.contains("site.url has the host name old.example.com"), "{refused}");
+        let refused = run(&["old.example.com", "new.example.org", "--yes"]).failed(1);
+        assert!(refused.contains("mail.relay is not set"), "{refused}");
         for wrong in
             [&["old.example.com", "old.example.com"][..], &["https://a.example", "b.example"], &["a.example"]]
         {

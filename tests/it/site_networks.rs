@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use reqwest::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use tidings_domain::sites::{self, Listed, SiteVote, StartingVoters, Verdict};
 use tidings_domain::values::{Hostname, VoterId};
@@ -15,9 +15,10 @@ use crate::client::{Client, HttpResponse, ok, refused, refused_saying};
 use crate::concurrency::at_once;
 use crate::consistency;
 use crate::html::Page;
+use crate::pages::page;
 use crate::redis_server::RedisServer;
 use crate::server::{Server, each_engine, in_memory};
-use crate::sites::{administrator, body, code, encoded, post_text, score, uuid, vote};
+use crate::sites::{body, code, encoded, post_text, score, uuid, vote};
 
 const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.1");
 const VOTES: (&str, &str) = ("limits.site_votes_per_network", "3");
@@ -136,9 +137,9 @@ async fn a_network_is_a_48_of_ipv6(server: Server) {
 #[in_memory(&[PROXY, VOTES, ("limits.site_account_votes_per_network", "2")])]
 async fn every_way_to_vote_counts_for_the_network_and_accounts_count_apart(server: Server) {
     let visitor = server.visitor().forwarded_for("203.0.113.1");
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob, carol] = server.people(["alice", "bob", "carol"]).await;
     let (alice, bob) = (alice.forwarded_for("203.0.113.2"), bob.forwarded_for("203.0.113.3"));
-    let carol = server.member("carol").await.forwarded_for("203.0.113.4");
+    let carol = carol.forwarded_for("203.0.113.4");
     let deployed = |voter| json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(voter)});
     assert_eq!(vote(&visitor, "a.com", 1, &uuid(1)).await.status, 204);
     assert_eq!(post_text(&visitor, "/v1/vote", &deployed(2)).await.status, 200);
@@ -230,7 +231,7 @@ async fn score_everywhere(server: &Server, host: &str) -> String {
     };
     // The story from this site is the only one.
     for path in ["/latest/0", "/news/1", &format!("/site/{host}"), "/sites/voted/all"] {
-        let text = Page::of(&client.get(path).await).text().to_owned();
+        let text = page(&client, path).await.text().to_owned();
         match &badge {
             // Beside a title it has other words.
             Some(badge) => {
@@ -245,22 +246,23 @@ async fn score_everywhere(server: &Server, host: &str) -> String {
 
 #[in_memory(&[PROXY, NETWORKS, ("sites.marks", "all")])]
 async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown(server: Server) {
-    let (admin, client) = (administrator(&server).await, server.visitor());
+    let (admin, client) = (server.administrator("admin").await, server.visitor());
     admin.submit_link("A story", "https://a.com/page").await;
-    let page = async || Page::of(&client.get("/site/a.com").await).text().to_owned();
+    let page = async || page(&client, "/site/a.com").await.text().to_owned();
+    let voted_on = async |networks: &str| {
+        let told = page().await;
+        let sentence = format!("People on {networks} have voted so far. A score needs votes from 3 networks");
+        assert!(told.contains(&sentence), "{told}");
+    };
     assert!(!page().await.contains("so far"), "a site without votes has no networks to count");
     for voter in 0..30 {
         accepts(&client, "203.0.113.1", "a.com", 1, voter).await;
     }
     assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-    assert!(
-        page().await.contains("People on 1 network have voted so far. A score needs votes from 3 networks")
-    );
+    voted_on("1 network").await;
     accepts(&client, "2001:db8::1", "a.com", -1, 30).await;
     assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-    assert!(
-        page().await.contains("People on 2 networks have voted so far. A score needs votes from 3 networks")
-    );
+    voted_on("2 networks").await;
     accepts(&client, "198.51.100.1", "a.com", -1, 31).await;
     assert_eq!(score_everywhere(&server, "a.com").await, "Good");
     assert!(!page().await.contains("so far"));
@@ -319,7 +321,7 @@ fn old_vote(batch: &mut Batch, voter: &str) {
 
 #[in_memory(&[PROXY, NETWORKS, VOTES])]
 async fn a_vote_that_is_stored_without_a_network_counts_as_one_of_its_own(server: Server) {
-    let (admin, client) = (administrator(&server).await, server.visitor());
+    let (admin, client) = (server.administrator("admin").await, server.visitor());
     let voters: Vec<String> = (0..20).map(uuid).collect();
     for voter in &voters {
         server.write(|batch| old_vote(batch, voter)).await;
@@ -368,11 +370,8 @@ async fn a_host_that_cannot_have_votes_does_not_fail_the_others(server: Server) 
         "a_b.example.com [::1] [2001:db8::1] xn--a.com localhost 127.0.0.1 -a.com a..com a~b.com a'b.com";
     for odd in hosts.split(' ') {
         let array = json!(["good.com", odd, "good.com"]);
-        let expected: Vec<Value> = ["Good", "NoScore", "Good"]
-            .iter()
-            .zip(array.as_array().unwrap())
-            .map(|(score, link)| json!({"link": link, "score": score}))
-            .collect();
+        let line = |link, score| json!({"link": link, "score": score});
+        let expected = [line("good.com", "Good"), line(odd, "NoScore"), line("good.com", "Good")];
         for list in [array.to_string(), format!("good.com,{odd},good.com")] {
             let answer = client.get(&format!("/scores?for={}", encoded(&list))).await;
             assert_eq!(answer.json(), json!(expected), "{list}");
@@ -416,23 +415,23 @@ async fn a_site_with_and_without_www_is_one_on_pages(server: Server) {
     server.advance(1);
     assert_eq!(vote(&client, "example.com", -1, &uuid(0)).await.status, 204);
     let before = server.store().rounds();
-    let page = Page::of(&client.get("/site/example.com").await);
+    let shown = page(&client, "/site/example.com").await;
     assert_eq!(server.store().rounds() - before, 1);
     // The first voter has voted on both, and counts with the newer vote.
-    assert!(page.text().contains("good votes19bad votes1sum+18votes20"), "{}", page.text());
+    assert!(shown.text().contains("good votes19bad votes1sum+18votes20"), "{}", shown.text());
     server.advance(1);
     assert_eq!(vote(&client, "www.example.com", 1, &uuid(0)).await.status, 204);
     // The page and the badge, which are cached for visitors, show a change of either name at once.
     let alice = server.member("alice").await;
     alice.submit_link("From there", "https://example.com/page").await;
     for path in ["/site/example.com", "/sites"] {
-        assert!(Page::of(&client.get(path).await).text().contains("site: good"), "{path}");
+        assert!(page(&client, path).await.text().contains("site: good"), "{path}");
     }
     for voter in 0..20 {
         assert_eq!(vote(&client, "example.com", -1, &uuid(voter)).await.status, 204);
     }
     for path in ["/site/example.com", "/latest", "/sites/worst/all", "/sites/worst/day"] {
-        let page = Page::of(&client.get(path).await);
+        let page = page(&client, path).await;
         assert!(page.text().contains("distrusted"), "{path}");
         assert!(!page.text().contains("www.example.com"), "{path}");
     }
@@ -495,7 +494,7 @@ async fn the_stories_of_both_forms_of_a_name_are_one_list_page_by_page(server: S
     let mut titles = Vec::new();
     let mut address = Some("/site/a.com".to_owned());
     while let Some(here) = address {
-        let page = Page::of(&alice.get(&here).await);
+        let page = page(&alice, &here).await;
         titles.extend(page.find("li", &[("class", "item")]).iter().map(|item| item.text().to_owned()));
         assert!(!page.content().contains("www.a.com"), "{here}");
         let next = format!("/site/a.com/stories/{}", titles.len());

@@ -6,9 +6,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Client, HttpResponse, ok, refused, refused_saying};
+use crate::client::{Client, HttpResponse, each, ok, refused, refused_saying};
 use crate::consistency;
 use crate::outage::STORE_TIMEOUT;
+use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// The UUID of a voter.
@@ -60,12 +61,6 @@ pub fn code(answer: &HttpResponse, status: StatusCode) -> String {
     assert_eq!(json.as_object().unwrap().len(), 2, "{json}");
     assert!(!json["message"].as_str().unwrap().is_empty());
     json["error"].as_str().unwrap().to_owned()
-}
-
-pub async fn administrator(server: &Server) -> Client {
-    let admin = server.member("admin").await;
-    server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
-    admin
 }
 
 #[each_engine("one of its kind")]
@@ -388,7 +383,7 @@ async fn an_address_brings_so_many_new_voters_a_day(server: Server) {
 
 #[in_memory]
 async fn an_account_votes_as_a_hidden_voter_of_its_own(server: Server) {
-    let admin = administrator(&server).await;
+    let admin = server.administrator("admin").await;
     let alice = server.member("alice").await;
     for (link, value) in [("a.com", "1"), ("a.com", "-1"), ("b.com", "1")] {
         ok(alice.api_post("/api/sites/vote", &[("link", link), ("vote", value)]).await);
@@ -404,16 +399,15 @@ async fn an_account_votes_as_a_hidden_voter_of_its_own(server: Server) {
         }
     }
     for (fields, named) in [
-        (vec![("vote", "1")], "link"),
-        (vec![("link", "localhost"), ("vote", "1")], "localhost"),
-        (vec![("link", "a.com")], "vote"),
-        (vec![("link", "a.com"), ("vote", "2")], "vote"),
-        (vec![("link", "a.com"), ("vote", "1"), ("apisecret", "x")], "session"),
+        ("vote=1", "link"),
+        ("link=localhost&vote=1", "localhost"),
+        ("link=a.com", "vote"),
+        ("link=a.com&vote=2", "vote"),
+        ("link=a.com&vote=1&apisecret=x", "session"),
     ] {
-        refused_saying(alice.api_post("/api/sites/vote", &fields).await, named);
+        refused_saying(alice.call(&format!("/api/sites/vote?{fields}")).await, named);
     }
-    let reason =
-        refused(server.visitor().api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    let reason = refused(server.visitor().call("/api/sites/vote?link=a.com&vote=1").await);
     assert_eq!(reason, "You must be logged in.");
     consistency::check_site(&server).await;
 }
@@ -462,9 +456,9 @@ async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time(server: 
     let board = async |list: &str, span: &str| -> Vec<String> {
         let answer = ok(client.api_get(&format!("/api/sites/leaderboard/{list}/{span}")).await);
         let sites = answer["sites"].as_array().unwrap().iter();
-        sites
-            .map(|site| format!("{} {} {}", site["link"].as_str().unwrap(), site["sum"], site["count"]))
-            .collect()
+        let line =
+            |site: &Value| format!("{} {} {}", site["link"].as_str().unwrap(), site["sum"], site["count"]);
+        sites.map(line).collect()
     };
     assert_eq!(board("best", "day").await, ["day.com 2 2", "week.com 1 1"]);
     assert_eq!(board("best", "week").await, ["week.com 5 5", "day.com 2 2"]);
@@ -531,7 +525,7 @@ async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable(server: Ser
 
 #[in_memory]
 async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back(server: Server) {
-    let admin = administrator(&server).await;
+    let admin = server.administrator("admin").await;
     let client = server.visitor();
     let me = uuid(0);
     ok(admin.api_post("/api/sites/admin/settings", &[("maximum_votes_per_user_per_day", "1000")]).await);
@@ -567,12 +561,8 @@ async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back(server: Server)
     assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
     consistency::check_site(&server).await;
 
-    let audit: Vec<Value> = server
-        .sorted("sites:audit")
-        .await
-        .iter()
-        .map(|(line, _)| serde_json::from_str(line).unwrap())
-        .collect();
+    let audit = server.sorted("sites:audit").await;
+    let audit: Vec<Value> = audit.iter().map(|(line, _)| serde_json::from_str(line).unwrap()).collect();
     let mut noted: Vec<&str> = audit.iter().map(|line| line["what"].as_str().unwrap()).collect();
     noted.sort_unstable();
     assert_eq!(noted, ["ban", "settings", "unban"]);
@@ -581,7 +571,7 @@ async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back(server: Server)
 
 #[in_memory]
 async fn only_administrators_see_voters_and_their_votes(server: Server) {
-    let admin = administrator(&server).await;
+    let admin = server.administrator("admin").await;
     let (member, client) = (server.member("bob").await, server.visitor());
     let me = uuid(1);
     for (host, value) in [("a.com", 1), ("b.com", -1), ("c.com", 1)] {
@@ -595,15 +585,8 @@ async fn only_administrators_see_voters_and_their_votes(server: Server) {
     let expected =
         json!({"user_id": me, "created_at": "2027-01-15T08:00:00Z", "is_banned": false, "count": 3});
     assert_eq!(details["voter"], expected);
-    let listed = async |range: &str| -> Vec<String> {
-        let answer = ok(admin.api_get(&format!("{path}/votes{range}")).await);
-        answer["votes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|vote| vote["link"].as_str().unwrap().to_owned())
-            .collect()
-    };
+    let listed =
+        async |range: &str| each(&ok(admin.api_get(&format!("{path}/votes{range}")).await)["votes"], "link");
     assert_eq!(listed("").await, ["c.com", "b.com", "a.com"]);
     assert_eq!(listed("?from=2027-01-15T08:01:00Z").await, ["c.com", "b.com"]);
     assert_eq!(listed("?to=2027-01-15T08:01:00Z").await, ["a.com"]);
@@ -629,17 +612,15 @@ async fn only_administrators_see_voters_and_their_votes(server: Server) {
     ] {
         refused_saying(admin.api_get(&path).await, named);
     }
-    for fields in [
-        vec![("maximum_votes_per_user_per_day", "-1")],
-        vec![("maximum_votes_per_user_per_day", "1000001")],
-        vec![("voting_is_disabled", "yes")],
+    for (field, wrong) in [
+        ("maximum_votes_per_user_per_day", "-1"),
+        ("maximum_votes_per_user_per_day", "1000001"),
+        ("voting_is_disabled", "yes"),
     ] {
-        refused_saying(admin.api_post("/api/sites/admin/settings", &fields).await, fields[0].0);
+        refused_saying(admin.api_post("/api/sites/admin/settings", &[(field, wrong)]).await, field);
     }
-    refused_saying(
-        admin.api_post("/api/sites/admin/ban", &[("user_id", &uuid(77))]).await,
-        "There is no such voter.",
-    );
+    let unknown = admin.api_post("/api/sites/admin/ban", &[("user_id", &uuid(77))]).await;
+    refused_saying(unknown, "There is no such voter.");
 
     let before = server.dump().await;
     for path in [path.clone(), format!("{path}/votes"), "/api/sites/admin/top_voters/2027-01-15".to_owned()] {
@@ -673,9 +654,8 @@ async fn a_hundred_scores_take_one_round_and_the_rest_takes_few(server: Server) 
         assert_eq!(server.rounds_of(&client, &path).await, rounds, "{path}");
     }
     for (value, rounds) in [(1, 2), (-1, 2), (-1, 1), (0, 3)] {
-        let before = server.store().rounds();
-        vote(&client, "b.com", value, &uuid(1)).await;
-        assert_eq!(server.store().rounds() - before, rounds, "{value}");
+        let cast = server.rounds_during(vote(&client, "b.com", value, &uuid(1))).await;
+        assert_eq!(cast, rounds, "{value}");
     }
 }
 
@@ -709,7 +689,7 @@ async fn a_setting_says_which_sites_are_marked() {
         alice.submit_link("From elsewhere", "https://other.com/").await;
         votes(&visitor, "good.com", 1, 0..20).await;
         votes(&visitor, "other.com", -1, 0..10).await;
-        let latest = crate::html::Page::of(&visitor.get("/latest/0").await);
+        let latest = page(&visitor, "/latest/0").await;
         let marked = |words: &str| latest.all("a").filter(|link| link.text() == words).count();
         assert_eq!((marked("good site"), marked("distrusted site")), (good, bad), "{marks}");
     }
@@ -724,26 +704,33 @@ async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) 
     votes(&visitor, "www.good.com", 1, 0..20).await;
     votes(&visitor, "other.com", -1, 0..10).await;
     for path in ["/", "/latest/0", "/news/1", "/usernews/alice/0"] {
-        let page = crate::html::Page::of(&visitor.get(path).await);
+        let page = page(&visitor, path).await;
         assert!(page.links_to("/site/good.com"), "{path}");
         assert!(!page.text().contains("good site") && !page.text().contains("site: good"), "{path}");
     }
-    assert!(crate::html::Page::of(&visitor.get("/site/good.com").await).text().contains("site: good"));
+    assert!(page(&visitor, "/site/good.com").await.text().contains("site: good"));
     // Only a site that people distrust is marked, with a link to its page.
-    let latest = crate::html::Page::of(&visitor.get("/latest/0").await);
+    let latest = page(&visitor, "/latest/0").await;
     let marks = latest.find("a", &[("class", "host"), ("href", "/site/other.com")]);
     assert_eq!(marks.iter().map(|mark| mark.text()).collect::<Vec<_>>(), ["other.com", "distrusted site"]);
     assert!(!latest.links_to("/site/127.0.0.1"));
 
-    let site = crate::html::Page::of(&visitor.get("/site/Good.com").await);
+    let site = page(&visitor, "/site/Good.com").await;
     assert!(site.text().contains("From there") && !site.text().contains("From elsewhere"));
     let voted = alice.answer_to("/votesite?link=www.good.com&vote=-1&next=/site/good.com").await;
-    assert_eq!(
-        (voted.status, &voted.headers["location"]),
-        (StatusCode::SEE_OTHER, &"/site/good.com".parse().unwrap())
-    );
+    assert_eq!(redirects_to(&voted), "/site/good.com");
     let site = alice.get("/site/good.com").await;
-    assert!(body(&site).contains(r#"value="-1" aria-pressed="true""#), "{}", body(&site));
+    for part in [
+        r#"value="-1" aria-pressed="true""#,
+        "<dd>20</dd>",
+        "<dd>1</dd>",
+        "<dd>+19</dd>",
+        "Take back my vote",
+    ] {
+        assert!(body(&site).contains(part), "{part} in {}", body(&site));
+    }
+    let site = visitor.text("/site/good.com").await;
+    assert!(site.contains("Log in to vote") && !site.contains("/votesite"), "{site}");
     assert_eq!(server.number("link:www.good.com", "sum_of_votes").await, 19);
 
     for (path, status) in [
@@ -758,18 +745,15 @@ async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) 
         assert_eq!(visitor.get(path).await.status.as_u16(), status, "{path}");
     }
     let found = visitor.get("/sites?host=https%3A%2F%2FOther.com%2Fx").await;
-    assert_eq!(
-        (found.status, &found.headers["location"]),
-        (StatusCode::SEE_OTHER, &"/site/other.com".parse().unwrap())
-    );
-    let board = crate::html::Page::of(&visitor.get("/sites/worst/day").await);
+    assert_eq!(redirects_to(&found), "/site/other.com");
+    let board = page(&visitor, "/sites/worst/day").await;
     assert!(board.links_to("/site/other.com"));
 
     // News that move or go take their place with them.
     ok(alice.edit(1, "From there", "https://moved.com/", "").await);
     ok(alice.delete(2).await);
     for (path, shown) in [("/site/good.com", false), ("/site/moved.com", true), ("/site/other.com", false)] {
-        let page = crate::html::Page::of(&visitor.get(path).await);
+        let page = page(&visitor, path).await;
         assert_eq!(page.text().contains("From "), shown, "{path}");
     }
     consistency::check_site(&server).await;
@@ -779,9 +763,8 @@ async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) 
 async fn badges_cost_no_round(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..40 {
-        alice
-            .submit_link(&format!("Link {number}"), &format!("https://site{}.com/{number}", number % 30))
-            .await;
+        let url = format!("https://site{}.com/{number}", number % 30);
+        alice.submit_link(&format!("Link {number}"), &url).await;
     }
     votes(&server.visitor(), "site3.com", 1, 0..20).await;
     for (client, path, rounds) in [
@@ -794,10 +777,8 @@ async fn badges_cost_no_round(server: Server) {
         (&server.visitor(), "/sites", 2),
         (&alice, "/sites/voted/month", 2),
     ] {
-        server.clear_caches().await;
-        let before = server.store().rounds();
-        assert!(body(&client.get(path).await).contains("site3.com") || path.contains("empty"), "{path}");
-        assert_eq!(server.store().rounds() - before, rounds, "{path}");
+        assert_eq!(server.cold_rounds_of(client, path).await, rounds, "{path}");
+        assert!(client.text(path).await.contains("site3.com") || path.contains("empty"), "{path}");
     }
     ok(alice.api_post("/api/sites/vote", &[("link", "site3.com"), ("vote", "1")]).await);
     assert_eq!(server.rounds_of(&alice, "/site/site3.com").await, 4);
@@ -805,7 +786,7 @@ async fn badges_cost_no_round(server: Server) {
 
 #[in_memory]
 async fn administrators_do_on_a_page_what_they_can_do_over_the_api(server: Server) {
-    let (admin, member) = (administrator(&server).await, server.member("bob").await);
+    let (admin, member) = (server.administrator("admin").await, server.member("bob").await);
     let me = uuid(1);
     votes(&server.visitor(), "a.com", 1, 0..3).await;
     let user = [("user_id", me.as_str())];
@@ -844,7 +825,7 @@ async fn a_page_of_another_site_cannot_make_its_visitors_vote() {
         let page = server.visitor().with_header("origin", origin);
         for (path, body) in calls {
             let answer = post_text(&page, path, body).await;
-            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            let text = answer.text();
             assert!(text.to_lowercase().contains("other web sites can't vote here"), "{text}");
             assert_open(&answer.headers, path);
             let json = answer.json();

@@ -200,12 +200,12 @@ async fn check_events(server: &Server, admin: &User, events: &[Event]) {
                 assert_eq!(refusal(voted), model.vote(by, on, value, network), "{event:?}");
             }
             Event::Ban(by) => {
-                let banned = refusal(sites::ban(site, now, admin, voter(by)).await);
+                let banned = refusal(sites::set_ban(site, now, admin, voter(by), true).await);
                 let known = model.known.get_mut(&by).map(|banned| *banned = true);
                 assert_eq!(banned, known.ok_or(Refusal::NoSuchVoter), "{event:?}");
             }
             Event::Unban(by) => {
-                let lifted = refusal(sites::unban(site, now, admin, voter(by)).await);
+                let lifted = refusal(sites::set_ban(site, now, admin, voter(by), false).await);
                 let known = model.known.get_mut(&by).map(|banned| *banned = false);
                 assert_eq!(lifted, known.ok_or(Refusal::NoSuchVoter), "{event:?}");
             }
@@ -250,12 +250,8 @@ async fn compare(server: &Server, model: &Model) {
         assert_eq!(history.shortage.is_some(), model.networks(number) < SCORE_NETWORKS, "host {number}");
         for (day, expected) in history.days.iter().zip(&of_days) {
             let figures = (day.totals.sum, day.totals.count);
-            assert_eq!(
-                figures,
-                expected.get(&number).copied().unwrap_or_default(),
-                "{number} on {}",
-                day.day
-            );
+            let expected = expected.get(&number).copied().unwrap_or_default();
+            assert_eq!(figures, expected, "{number} on {}", day.day);
         }
     }
     compare_pages(&mut visit, model).await;
@@ -327,8 +323,7 @@ async fn count_twice_anew(server: &Server) {
 async fn check_random_events(engine: Engine, cases: u64) {
     for seed in 0..cases {
         let server = Server::start(engine, &LIMITS).await;
-        let admin = server.member("admin").await;
-        server.set_field("user:1", "flags", "a").await;
+        let admin = server.administrator("admin").await;
         let admin = user(&server, &admin).await;
         let mut bytes = [0_u8; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -404,8 +399,7 @@ async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more(ser
 #[each_engine("races")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
-    let client = server.member("admin").await;
-    server.set_field("user:1", "flags", "a").await;
+    let client = server.administrator("admin").await;
     let admin = user(&server, &client).await;
     let change = SettingsChange { maximum: Some(1_000), ..SettingsChange::default() };
     sites::change_settings(&server.app.site, server.app.now(), &admin, change).await.unwrap();
@@ -415,8 +409,8 @@ async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
             for step in 0..20_usize {
                 let by = voter(number % 4);
                 let outcome = match (usize::from(number) + step) % 16 {
-                    0 => sites::ban(&site, now, &admin, by).await,
-                    8 => sites::unban(&site, now, &admin, by).await,
+                    0 => sites::set_ban(&site, now, &admin, by, true).await,
+                    8 => sites::set_ban(&site, now, &admin, by, false).await,
                     other => {
                         let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
                         let ballot = SiteVote { host: host(step * 5 + other), verdict };
@@ -433,7 +427,7 @@ async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
     at_once(tasks).await;
     consistency::check_site(&server).await;
     for number in 0..4 {
-        sites::unban(&server.app.site, server.app.now(), &admin, voter(number)).await.unwrap();
+        sites::set_ban(&server.app.site, server.app.now(), &admin, voter(number), false).await.unwrap();
     }
     let dump = server.dump().await;
     consistency::check(&dump);

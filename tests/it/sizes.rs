@@ -7,7 +7,7 @@ use serde_json::json;
 use tidings_domain::migrations;
 use tidings_web::route::{ErrorFormat, Facts};
 
-use crate::client::{Client, ok};
+use crate::client::Client;
 use crate::community::{Access, Community, PAGES};
 use crate::routes::{filled, routes_where};
 use crate::server::{Batch, Engine, Server, in_memory};
@@ -60,8 +60,7 @@ async fn lengthen_account(server: &Server, user: u64, name: &str) {
 
 /// A site with the longest of everything. Returns an administrator whose name is the longest.
 async fn full_site(server: &Server) -> Client {
-    let mut alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let mut alice = server.administrator("alice").await;
     server.set_karma(&alice, 1_000_000).await;
     let people = server.members(PEOPLE).await;
     let topics: Vec<String> = (0..5).map(|number| format!("{}-{number}", "t".repeat(28))).collect();
@@ -93,7 +92,7 @@ async fn full_site(server: &Server) -> Client {
     for (person, number) in people.iter().zip(100_u64..) {
         person.follow("alice").await;
         alice.follow(&person.username).await;
-        ok(person.api_post("/api/tweet", &[("text", "Hello @alice")]).await);
+        person.tweet("Hello @alice").await;
         let long: String = "🦀".repeat(60) + &number.to_string();
         lengthen_account(server, person.user_id, &long).await;
     }

@@ -10,6 +10,7 @@ use crate::client::{Client, ok};
 use crate::community::Community;
 use crate::consistency::Dump;
 use crate::invitations::invite;
+use crate::removals::act;
 use crate::server::{Batch, Engine, Server, each_engine};
 use crate::signups::sign_up;
 
@@ -20,7 +21,7 @@ mod moderated;
 mod running;
 mod wrong;
 
-use damages::{DAMAGES, Damage};
+use damages::{Damage, damages};
 
 /// The report of a check of a server's store.
 pub async fn report(server: &Server, repair: bool) -> StoreReport {
@@ -54,8 +55,7 @@ pub async fn demand_clean(server: &Server) {
 async fn everything(server: Server) -> Community {
     let community = Community::on(server).await;
     let Community { server, alice, bob } = &community;
-    let carol = server.member("carol").await;
-    let dave = server.member("dave").await;
+    let [carol, dave] = server.people(["carol", "dave"]).await;
     for client in [alice, bob, &carol, &dave] {
         server.set_karma(client, 100).await;
     }
@@ -81,15 +81,12 @@ async fn everything(server: Server) -> Community {
         ok(reader.call("/api/flag?kind=story&id=2&reason=spam&note=n").await);
     }
     ok(bob.api_post("/api/messages", &[("text", "A question")]).await);
-    moderate(alice, &[("action", "make_moderator"), ("kind", "user"), ("id", "carol"), ("reason", "r")])
-        .await;
-    moderate(alice, &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "r")]).await;
-    moderate(alice, &[("action", "ban"), ("kind", "user"), ("id", "dave"), ("reason", "r"), ("hours", "48")])
-        .await;
+    act(alice, "make_moderator", ("user", "carol")).await;
+    act(alice, "note", ("user", "bob")).await;
+    ok(alice.moderate("ban", ("user", "dave"), &[("hours", "48")]).await);
     let spare = carol.submit_link("A removed link", "http://removed.example/").await.to_string();
-    moderate(alice, &[("action", "remove"), ("kind", "story"), ("id", &spare), ("reason", "r")]).await;
-    let locked =
-        moderate(alice, &[("action", "lock"), ("kind", "story"), ("id", "2"), ("reason", "r")]).await;
+    act(alice, "remove", ("story", &spare)).await;
+    let locked = act(alice, "lock", ("story", "2")).await;
     ok(alice.undo(locked).await);
     let code = invite(alice).await;
     ok(sign_up(&server.visitor(), "erin", &[("invitation", &code)]).await);
@@ -116,11 +113,8 @@ async fn everything(server: Server) -> Community {
 async fn in_every_state(server: &Server, alice: &Client) {
     let frank = server.member("frank").await;
     let first = frank.submit_link("A story to come", "http://merged.example/").await.to_string();
-    let act = async |action: &str, kind: &str, id: &str| {
-        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "r"), ("into", "2")];
-        moderate(alice, &fields).await
-    };
-    act("merge", "story", &first).await;
+    let act = async |action: &str, kind: &str, id: &str| act(alice, action, (kind, id)).await;
+    ok(alice.moderate("merge", ("story", &*first), &[("into", "2")]).await);
     let flagged = frank.submit_text("A flagged story", "text").await.to_string();
     let [removed, gone, flag] = [frank.tweet("to remove"), frank.tweet("to delete"), frank.tweet("to flag")];
     let (removed, gone, flag) = (removed.await.to_string(), gone.await.to_string(), flag.await.to_string());
@@ -154,10 +148,6 @@ async fn in_every_state(server: &Server, alice: &Client) {
             frank.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await;
         }
     }
-}
-
-async fn moderate(moderator: &Client, fields: &[(&str, &str)]) -> u64 {
-    ok(moderator.api_post("/api/moderate", fields).await)["moderation_id"].as_u64().unwrap()
 }
 
 #[each_engine("check")]
@@ -198,8 +188,9 @@ async fn each_damage_is_found_and_mended_or_named(server: Server) {
     let mut wrong = Vec::new();
     // The engine changes nothing but how keys are read: on Redis, some are enough.
     let step = if server.store().is_shared() { 6 } else { 1 };
-    for Damage { what, key, write, is_mended } in DAMAGES.iter().step_by(step) {
-        server.write(|batch| write(batch, key)).await;
+    let damages = damages();
+    for Damage { what, key, write, is_mended } in damages.iter().step_by(step) {
+        server.write(write).await;
         let damaged = server.dump().await;
         let repaired = report(&server, true).await;
         let once = server.dump().await;
@@ -225,7 +216,7 @@ async fn each_damage_is_found_and_mended_or_named(server: Server) {
         }
         put_back(&server, once, &before).await;
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), DAMAGES.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), damages.len(), wrong.join("\n"));
     demand_clean(&server).await;
 }
 

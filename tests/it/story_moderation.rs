@@ -5,7 +5,7 @@ use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 use tidings_keyspace::Expiry;
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, line_of, ok, refused, refused_saying};
 use crate::moderation::people;
 use crate::pages::{page, redirects_to};
 use crate::server::{Batch, Server, each_engine, in_memory};
@@ -18,12 +18,6 @@ pub async fn act(moderator: &Client, action: &str, story: u64, more: &[(&str, &s
 /// The text of a page.
 async fn content(reader: &Client, path: &str) -> String {
     page(reader, path).await.content().to_owned()
-}
-
-/// The number of the line that an action has written.
-#[track_caller]
-fn line(answer: Value) -> u64 {
-    ok(answer)["moderation_id"].as_u64().unwrap()
 }
 
 /// The keys of which the story is a member or which hold its number, except those that keep it
@@ -58,7 +52,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     carol.comment(story, "a comment").await;
     server.finish_jobs().await;
     let before = server.dump().await;
-    let removal = line(act(&moderator, "remove", story, &[]).await);
+    let removal = line_of(act(&moderator, "remove", story, &[]).await);
     server.finish_jobs().await;
 
     assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
@@ -67,12 +61,12 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     for reader in [&server.visitor(), &bob, &carol] {
         assert_eq!(reader.listed("top").await, [0; 0]);
         for path in ["/", "/latest/0", "/best", "/topic/rust", "/site/example.com", "/rss", "/everyone"] {
-            let body = String::from_utf8(reader.get(path).await.body).unwrap();
+            let body = reader.text(path).await;
             assert!(!body.contains("A story"), "{path}");
         }
     }
     assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"], json!([]));
-    let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
+    let told = bob.last_message().await;
     assert!(told.contains("your story was removed") && told.contains("a reason"), "{told}");
     for refusal in [
         carol.vote(story, "up").await,
@@ -87,7 +81,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     }
     refused_saying(act(&moderator, "remove", story, &[]).await, "already been removed");
 
-    line(moderator.undo(removal).await);
+    line_of(moderator.undo(removal).await);
     server.finish_jobs().await;
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
     let after = server.dump().await;
@@ -109,22 +103,22 @@ async fn the_url_of_a_removed_story_is_guarded_as_long_as_it_would_have_been(ser
     let story = bob.submit_link("A story", URL).await;
     let key = format!("url:{URL}");
     server.advance(100);
-    line(act(&moderator, "remove", story, &[]).await);
+    line_of(act(&moderator, "remove", story, &[]).await);
     server.advance(300);
-    line(act(&moderator, "restore", story, &[]).await);
+    line_of(act(&moderator, "restore", story, &[]).await);
     let Expiry::In(left) = server.expiry(&key).await else { panic!("the guard is gone") };
     assert_eq!(left.as_secs(), 600);
     assert_eq!(carol.submit_link("The same", URL).await, story);
     // Somebody else takes the URL while the story is away.
-    line(act(&moderator, "remove", story, &[]).await);
+    line_of(act(&moderator, "remove", story, &[]).await);
     let other = carol.submit_link("Another story", URL).await;
     assert_ne!(other, story);
-    line(act(&moderator, "restore", story, &[]).await);
+    line_of(act(&moderator, "restore", story, &[]).await);
     assert_eq!(server.string(&key).await, Some(other.to_string()));
     // It would have ended.
-    line(act(&moderator, "remove", other, &[]).await);
+    line_of(act(&moderator, "remove", other, &[]).await);
     server.advance(1_001);
-    line(act(&moderator, "restore", other, &[]).await);
+    line_of(act(&moderator, "restore", other, &[]).await);
     assert_eq!(server.expiry(&key).await, Expiry::Absent);
 }
 
@@ -134,9 +128,9 @@ async fn a_topic_that_moves_takes_removed_stories_along(server: Server) {
     server.set_karma(&bob, 100).await;
     let removed = bob.submit_on("old", "Removed").await;
     bob.submit_on("old", "Stays").await;
-    line(act(&moderator, "remove", removed, &[]).await);
+    line_of(act(&moderator, "remove", removed, &[]).await);
     ok(alice.api_post("/api/renametopic", &[("topic", "old"), ("name", "new")]).await);
-    line(act(&moderator, "restore", removed, &[]).await);
+    line_of(act(&moderator, "restore", removed, &[]).await);
     assert_eq!(server.hash(&format!("news:{removed}")).await["topics"], "new");
     let listed = ok(alice.api_get("/api/topic/new/time/1").await);
     assert_eq!(listed["count"], 2, "{listed}");
@@ -151,34 +145,30 @@ async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again
     let key = format!("news:{story}");
     let before = server.hash(&key).await;
     let new = [("title", "A better title"), ("topics", "")];
-    let first = line(act(&moderator, "edit", story, &new).await);
+    let first = line_of(act(&moderator, "edit", story, &new).await);
     let shown = content(&carol, &format!("/news/{story}")).await;
     assert!(shown.contains("A better title"), "{shown}");
     assert!(shown.contains("Title edited by a moderator: a reason"), "{shown}");
     let moved = [("url", "http://example.org/b"), ("topics", "")];
-    let second = line(act(&moderator, "edit", story, &moved).await);
+    let second = line_of(act(&moderator, "edit", story, &moved).await);
     assert_eq!(lists_with(&server, story, "example.org").await, ALL_LISTS);
     // The last edit is undone first.
-    refused_saying(
-        moderator.undo(first).await,
-        &format!("has changed since: see entry {second} of the moderation log"),
-    );
-    line(moderator.undo(second).await);
+    let refusal = moderator.undo(first).await;
+    refused_saying(refusal, &format!("has changed since: see entry {second} of the moderation log"));
+    line_of(moderator.undo(second).await);
     assert_eq!(server.string(&format!("url:{URL}")).await, Some(story.to_string()));
     assert_eq!(server.string("url:http://example.org/b").await, None);
-    line(moderator.undo(first).await);
+    line_of(moderator.undo(first).await);
     assert_eq!(server.hash(&key).await, before);
     // An undo is an edit, and can be undone too.
-    let third = line(act(&moderator, "edit", story, &new).await);
-    let undone = line(moderator.undo(third).await);
-    line(moderator.undo(undone).await);
+    let third = line_of(act(&moderator, "edit", story, &new).await);
+    let undone = line_of(moderator.undo(third).await);
+    line_of(moderator.undo(undone).await);
     assert_eq!(server.hash(&key).await["title"], "A better title");
     ok(bob.edit(story, "My own title", URL, "").await);
     assert_eq!(refused(moderator.undo(undone + 1).await), "The title has changed since.");
-    refused_saying(
-        act(&moderator, "edit", story, &[("title", "My own title")]).await,
-        "would not change the story",
-    );
+    let refusal = act(&moderator, "edit", story, &[("title", "My own title")]).await;
+    refused_saying(refusal, "would not change the story");
     let text = bob.submit_text("A text", "text").await;
     let refusal = act(&moderator, "edit", text, &[("url", "http://example.org/b")]).await;
     refused_saying(refusal, "is a text");
@@ -192,7 +182,7 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there(server: Se
     bob.comment(story, "said there").await;
     carol.comment(target, "said here").await;
     let into = target.to_string();
-    let merge = line(act(&moderator, "merge", story, &[("into", &into)]).await);
+    let merge = line_of(act(&moderator, "merge", story, &[("into", &into)]).await);
     assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
     for reader in [&server.visitor(), &bob] {
         let answer = reader.get(&format!("/news/{story}")).await;
@@ -217,7 +207,7 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there(server: Se
     refused_saying(refusal, "Split those off first");
     let refusal = act(&moderator, "merge", third, &[("into", &third.to_string())]).await;
     refused_saying(refusal, "into itself");
-    line(act(&moderator, "split", story, &[]).await);
+    line_of(act(&moderator, "split", story, &[]).await);
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
     assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
     assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
@@ -238,7 +228,7 @@ async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no
             refused_saying(answer, "10 stories have been merged");
             break;
         }
-        line(answer);
+        line_of(answer);
         server.clear_caches().await;
         let before = server.store().rounds();
         let shown = content(&server.visitor(), &format!("/news/{target}")).await;
@@ -255,9 +245,8 @@ async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo(server: Se
     for (action, more) in
         [("lock", ("hours", "0")), ("edit", ("title", "Better")), ("remove", ("hours", "0"))]
     {
-        let fields = [("action", action), ("kind", "story"), ("id", &*story), ("reason", "two\nlines"), more];
-        let done = line(moderator.api_post("/api/moderate", &fields).await);
-        line(moderator.undo(done).await);
+        let done = moderator.moderate(action, ("story", &*story), &[("reason", "two\nlines"), more]).await;
+        ok(moderator.undo(line_of(done)).await);
     }
 }
 
@@ -315,12 +304,12 @@ async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_say
     carol.comment(story, "a comment").await;
     let path = format!("/news/{story}");
     let comments = carol.api_get(&format!("/api/getcomments/{story}")).await;
-    let removal = line(act(&moderator, "remove", story, &[]).await);
+    let removal = line_of(act(&moderator, "remove", story, &[]).await);
     for reader in [&server.visitor(), &carol] {
         for path in [path.clone(), format!("{path}?page=1")] {
             let answer = reader.get(&path).await;
             assert_eq!(answer.status, StatusCode::GONE, "{path}");
-            let body = String::from_utf8(answer.body).unwrap();
+            let body = answer.text();
             assert!(body.contains(r#"<meta name="robots" content="noindex">"#), "{body}");
             assert!(body.contains("removed by a moderator: a reason"), "{body}");
             assert!(body.contains("a comment"), "{body}");
@@ -330,10 +319,10 @@ async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_say
     for insider in [&bob, &moderator] {
         let answer = insider.get(&path).await;
         assert_eq!(answer.status, StatusCode::OK);
-        assert!(!String::from_utf8(answer.body).unwrap().contains("noindex"));
+        assert!(!answer.text().contains("noindex"));
     }
     assert_eq!(carol.api_get(&format!("/api/getcomments/{story}")).await, comments);
-    line(moderator.undo(removal).await);
+    line_of(moderator.undo(removal).await);
     assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
     ok(bob.delete(story).await);
     assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
@@ -350,7 +339,7 @@ async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
     let stored: Value = serde_json::from_str(&server.field(&thread, "1").await.unwrap()).unwrap();
     assert_eq!((&stored["del"], &stored["body"]), (&json!(1), &json!("a comment")));
     assert_eq!(stored["withheld"], "removed:a reason");
-    let removal = line(act(&moderator, "remove", story, &[]).await);
+    let removal = line_of(act(&moderator, "remove", story, &[]).await);
     let stored = server.hash(&key).await;
     assert_eq!((&*stored["del"], &*stored["url"]), ("1", "text://its text"));
     assert_eq!(stored["withheld"], "removed:a reason");
@@ -358,12 +347,12 @@ async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
     // It counts as removed, not as deleted.
     refused_saying(bob.delete(story).await, "removed this story");
     refused_saying(bob.edit_comment(story, 1, "").await, "removed this comment");
-    line(act(&moderator, "lock", story, &[]).await);
-    line(act(&moderator, "unlock", story, &[]).await);
+    line_of(act(&moderator, "lock", story, &[]).await);
+    line_of(act(&moderator, "unlock", story, &[]).await);
     // Removals that were written by earlier versions lack the field.
     server.write(|batch| batch.delete_field(&key, "del")).await;
-    line(moderator.undo(removal).await);
-    line(moderator.undo(comment).await);
+    line_of(moderator.undo(removal).await);
+    line_of(moderator.undo(comment).await);
     let after = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
     assert_eq!(after.1, before.1);
     assert!(!after.0.contains_key("del") && !after.0.contains_key("withheld"), "{after:?}");
@@ -389,7 +378,7 @@ async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it(server: Serv
     let thread = format!("/news/{other}");
     for reader in [&server.visitor(), &carol] {
         for path in ["/", "/latest/0", "/everyone", "/@bob", "/usercomments/bob/0", &*thread] {
-            let body = String::from_utf8(reader.get(path).await.body).unwrap();
+            let body = reader.text(path).await;
             assert!(!body.contains("qdamaged"), "{path}: {body}");
         }
         assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::NOT_FOUND);
@@ -434,7 +423,7 @@ async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links(server: 
         shown.find("span", &[("class", "tag")]).iter().filter(|tag| tag.text() == name).count()
     };
     assert_eq!(marks("/latest/0").await, 0);
-    let lock = line(act(&moderator, "lock", story, &[]).await);
+    let lock = line_of(act(&moderator, "lock", story, &[]).await);
     for who in [&server.visitor(), &bob, &moderator] {
         let shown = page(who, &thread).await;
         assert!(shown.content().contains("Locked by a moderator: a reason."), "{}", shown.content());
@@ -468,7 +457,7 @@ async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links(server: 
     // Deleting one's own comment stays possible, and so does undoing the lock.
     let editing = page(&bob, &format!("/editcomment/{story}/1")).await;
     assert_eq!(editing.heading(), "Delete comment");
-    line(moderator.undo(lock).await);
+    line_of(moderator.undo(lock).await);
     ok(bob.edit_comment(story, 1, "edited again").await);
 }
 

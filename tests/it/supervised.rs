@@ -135,7 +135,7 @@ async fn each_worker_of_a_site_works_again_after_a_panic() {
         plant.check(worker).await;
     }
     // Work that a panic has interrupted is done again.
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.follow("bob").await;
     plant.lock().armed = Some("job");
     bob.tweet("Hello").await;
@@ -147,7 +147,7 @@ async fn each_worker_of_a_site_works_again_after_a_panic() {
 async fn open_pages_hear_of_tweets_after_a_panic_of_those_who_listen() {
     let plant = plant();
     let server = Server::start(Engine::Redis, &[]).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.follow("bob").await;
     let mut events = Events::of_home(&alice).await;
     events.until(0).await;

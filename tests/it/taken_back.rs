@@ -9,9 +9,10 @@ use serde_json::Value as Json;
 use tidings_domain::values::MAX_RECENT_VOTES;
 use tidings_keyspace::Value;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, ok, refused, refused_saying};
 use crate::concurrency::at_once;
 use crate::html::Page;
+use crate::pages::page;
 use crate::redis_server::RedisServer;
 use crate::server::{Batch, Engine, START, Server, each_engine, in_memory};
 
@@ -44,7 +45,7 @@ async fn records(server: &Server, user: &Client) -> BTreeMap<String, String> {
 
 #[each_engine("one of its kind", &[("karma.visit_seconds", "0")])]
 async fn nothing_of_a_vote_that_was_taken_back_remains(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&bob, 30).await;
     server.set_karma(&alice, 10).await;
     let news = alice.submit_on("rust", "One").await;
@@ -89,7 +90,7 @@ async fn the_rank_is_that_of_the_votes_that_are_left(server: Server) {
 
 #[in_memory(&[("karma.visit_seconds", "0")])]
 async fn a_vote_can_be_taken_back_for_ten_minutes_and_cast_again(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let comment = alice.comment(news, "A comment").await;
     assert_eq!(refused(bob.vote(news, "none").await), NOT_VOTED);
@@ -138,7 +139,7 @@ async fn what_one_posts_keeps_ones_first_vote(server: Server) {
 
 #[in_memory(&[("karma.take_back_seconds", "0")])]
 async fn with_zero_seconds_votes_are_final_and_nothing_is_recorded(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let comment = alice.comment(news, "A comment").await;
     ok(bob.vote(news, "up").await);
@@ -147,33 +148,27 @@ async fn with_zero_seconds_votes_are_final_and_nothing_is_recorded(server: Serve
     for answer in [bob.vote(news, "none").await, bob.vote_comment(news, comment, "none").await] {
         assert_eq!(refused(answer), "Votes are final on this site.");
     }
-    let page = Page::of(&bob.get("/news/1").await);
-    assert!(page.find("button", &[("value", "none")]).is_empty());
+    let shown = page(&bob, "/news/1").await;
+    assert!(shown.find("button", &[("value", "none")]).is_empty());
 }
 
 #[in_memory(&[("karma.take_back_seconds", "7200")])]
 async fn the_window_is_a_setting(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     ok(bob.vote(news, "up").await);
     server.advance(7_201);
-    assert_eq!(
-        refused(bob.vote(news, "none").await),
-        "You can no longer take back this vote. The limit is 2 hours."
-    );
+    refused_saying(bob.vote(news, "none").await, "take back this vote. The limit is 2 hours.");
 }
 
 #[tokio::test]
 async fn karma_is_given_back_at_the_price_of_then() {
     let redis = RedisServer::start();
     let url = redis.url();
-    let then = Server::on_redis(
-        redis,
-        &[("karma.upvote_cost", "3"), ("karma.upvote_transfer", "2"), ("karma.visit_seconds", "0")],
-    )
-    .await;
+    let dear = [("karma.upvote_cost", "3"), ("karma.upvote_transfer", "2"), ("karma.visit_seconds", "0")];
+    let then = Server::on_redis(redis, &dear).await;
     let now = Server::beside_with(&url, &then, &[("karma.visit_seconds", "0")]).await;
-    let (alice, bob) = (then.member("alice").await, then.member("bob").await);
+    let [alice, bob] = then.people(["alice", "bob"]).await;
     then.set_karma(&bob, 10).await;
     let news = alice.submit_text("One", "text").await;
     ok(bob.vote(news, "up").await);
@@ -185,7 +180,7 @@ async fn karma_is_given_back_at_the_price_of_then() {
 
 #[in_memory(&[("karma.visit_seconds", "0")])]
 async fn the_author_loses_what_was_given_even_below_zero(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let one = alice.submit_text("One", "text").await;
     let two = bob.submit_text("Two", "text").await;
     ok(bob.vote(one, "up").await);
@@ -199,7 +194,7 @@ async fn the_author_loses_what_was_given_even_below_zero(server: Server) {
 
 #[in_memory]
 async fn what_was_saved_without_the_vote_stays_saved(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&bob, 10).await;
     let news = alice.submit_text("One", "text").await;
     let listed = async || server.sorted("user.saved:2").await;
@@ -250,7 +245,7 @@ async fn at_the_end_of_its_week_an_article_loses_exactly_the_votes_that_counted(
 
 #[each_engine("other versions")]
 async fn a_vote_that_another_program_has_counted_stays_counted(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let mut batch = Batch::new();
     batch.add_member("voted:1", "user:2");
@@ -265,7 +260,7 @@ async fn a_vote_that_another_program_has_counted_stays_counted(server: Server) {
 
 #[in_memory]
 async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_taken_back(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&bob, 1_000).await;
     for number in 1..=6 {
         let news = alice.submit_text(&format!("Number {number}"), "text").await;
@@ -303,7 +298,7 @@ async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_tak
 
 #[in_memory]
 async fn deleted_stories_and_comments_keep_their_votes(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let comment = alice.comment(news, "A comment").await;
     ok(bob.vote(news, "up").await);
@@ -318,7 +313,7 @@ async fn deleted_stories_and_comments_keep_their_votes(server: Server) {
 #[each_engine("races", &[("karma.visit_seconds", "0")])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_take_the_same_vote_back_at_once_one_succeeds(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_text("One", "text").await;
     let comment = alice.comment(news, "A comment").await;
     let before = traces(&server).await;
@@ -478,7 +473,7 @@ fn names(page: &Page) -> Vec<String> {
 
 #[in_memory(&[("karma.visit_seconds", "0")])]
 async fn the_pressed_button_takes_the_vote_back_while_that_is_possible(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&bob, 50).await;
     alice.submit_text("Linux <7.2>", "text").await;
     alice.comment(1, "A comment").await;
@@ -488,8 +483,8 @@ async fn the_pressed_button_takes_the_vote_back_while_that_is_possible(server: S
         "Vote up: comment by alice",
         "Vote down: comment by alice",
     ];
-    assert_eq!(names(&Page::of(&bob.get("/news/1").await)), expected);
-    let of_visitor = Page::of(&server.visitor().get("/news/1").await);
+    assert_eq!(names(&page(&bob, "/news/1").await), expected);
+    let of_visitor = page(&server.visitor(), "/news/1").await;
     assert_eq!(names(&of_visitor), [expected[0], expected[2]]);
     ok(bob.vote(1, "up").await);
     ok(bob.vote_comment(1, 1, "down").await);
@@ -500,40 +495,40 @@ async fn the_pressed_button_takes_the_vote_back_while_that_is_possible(server: S
         ("/news/1", &["/votenews", "/votecomment"]),
     ];
     for (path, forms) in lists {
-        let page = Page::of(&bob.get(path).await);
+        let shown = page(&bob, path).await;
         let pressed = [("value", "none"), ("aria-pressed", "true"), ("title", "Take back your vote")];
-        assert_eq!(page.find("button", &pressed).len(), forms.len(), "{path}");
-        assert_eq!(page.find("button", &[("disabled", "")]).len(), forms.len(), "{path}");
-        let page = Page::of(&alice.get(path).await);
-        assert!(page.find("button", &[("value", "none")]).is_empty(), "{path}");
+        assert_eq!(shown.find("button", &pressed).len(), forms.len(), "{path}");
+        assert_eq!(shown.find("button", &[("disabled", "")]).len(), forms.len(), "{path}");
+        let shown = page(&alice, path).await;
+        assert!(shown.find("button", &[("value", "none")]).is_empty(), "{path}");
     }
-    for (action, shown) in [("/votenews", "/"), ("/votecomment", "/news/1")] {
-        let form = Page::of(&bob.get(shown).await).form(action).pressing("none");
+    for (action, path) in [("/votenews", "/"), ("/votecomment", "/news/1")] {
+        let form = page(&bob, path).await.form(action).pressing("none");
         assert_eq!(form.send(&bob).await.status, StatusCode::SEE_OTHER);
     }
-    let page = Page::of(&bob.get("/news/1").await);
-    assert!(page.find("button", &[("aria-pressed", "true")]).is_empty());
+    let shown = page(&bob, "/news/1").await;
+    assert!(shown.find("button", &[("aria-pressed", "true")]).is_empty());
 
     ok(bob.vote(1, "up").await);
     server.advance(601);
-    let page = Page::of(&bob.get("/news/1").await);
-    assert!(page.find("button", &[("value", "none")]).is_empty());
-    assert_eq!(page.find("button", &[("aria-pressed", "true"), ("disabled", "")]).len(), 1);
+    let shown = page(&bob, "/news/1").await;
+    assert!(shown.find("button", &[("value", "none")]).is_empty());
+    assert_eq!(shown.find("button", &[("aria-pressed", "true"), ("disabled", "")]).len(), 1);
 }
 
 #[tokio::test]
 async fn only_those_who_may_vote_down_have_a_button_for_it_and_no_page_names_a_price() {
     let settings = [("karma.economy", "free"), ("karma.visit_seconds", "0")];
     let server = Server::start(Engine::Memory, &settings).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("One", "text").await;
     alice.comment(1, "A comment").await;
     let buttons = async |client: &Client, path: &str, name: &str| {
-        let page = Page::of(&client.get(path).await);
+        let shown = page(client, path).await;
         for words in ["karma", "Costs", "costs"] {
-            assert!(!page.content().contains(words), "{words} in {path}");
+            assert!(!shown.content().contains(words), "{words} in {path}");
         }
-        page.find("button", &[("class", name)]).len()
+        shown.find("button", &[("class", name)]).len()
     };
     for (karma, down) in [(0, 0), (29, 0), (30, 1)] {
         server.set_karma(&bob, karma).await;
@@ -550,12 +545,12 @@ async fn only_those_who_may_vote_down_have_a_button_for_it_and_no_page_names_a_p
 
 #[in_memory]
 async fn no_page_counts_votes_down_that_there_are_not(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("One", "text").await;
     alice.comment(1, "A comment").await;
     let counts = async || {
-        let page = Page::of(&bob.get("/news/1").await);
-        let counts = page.find("span", &[("data-count", "down")]);
+        let shown = page(&bob, "/news/1").await;
+        let counts = shown.find("span", &[("data-count", "down")]);
         counts.iter().map(|count| count.text().to_owned()).collect::<Vec<_>>()
     };
     assert!(counts().await.is_empty());
@@ -567,7 +562,7 @@ async fn no_page_counts_votes_down_that_there_are_not(server: Server) {
 
 #[each_engine("rounds")]
 async fn pages_with_votes_that_can_be_taken_back_take_no_further_round(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     server.set_karma(&bob, 100).await;
     let mut stories = Vec::new();
     for number in 0..20 {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, HttpResponse, ok, refused, refused_saying};
 use crate::html::Page;
+use crate::pages::{page, redirects_to};
 use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// A page, before compression.
@@ -48,10 +49,6 @@ fn branches(comments: u64) -> Vec<u64> {
         .collect()
 }
 
-async fn page(client: &Client, path: &str) -> Page {
-    Page::of(&found(client, path).await)
-}
-
 async fn found(client: &Client, path: &str) -> HttpResponse {
     let answer = client.get(path).await;
     assert_eq!(answer.status, StatusCode::OK, "{path}");
@@ -59,7 +56,7 @@ async fn found(client: &Client, path: &str) -> HttpResponse {
 }
 
 /// The comments on a page, in order.
-fn comments(page: &Page) -> Vec<u64> {
+pub fn comments(page: &Page) -> Vec<u64> {
     let ids = page.all("li").filter_map(|item| item.attribute("id")?.strip_prefix("comment-"));
     ids.map(|id| id.parse().unwrap()).collect()
 }
@@ -267,12 +264,6 @@ fn stored(ctime: u64, parent: u64, up: u64) -> String {
         .to_string()
 }
 
-#[track_caller]
-fn redirects_to(answer: &HttpResponse) -> String {
-    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", String::from_utf8_lossy(&answer.body));
-    answer.headers["location"].to_str().unwrap().to_owned()
-}
-
 /// Checks that an address leads to a comment, and returns it.
 async fn check_leads_to(client: &Client, answer: &HttpResponse, comment: u64) -> String {
     let address = redirects_to(answer);
@@ -320,10 +311,8 @@ async fn a_comment_has_the_ids_of_its_links_and_of_the_originals(server: Server)
     let alice = site(&server).await;
     alice.comment(1, "The comment").await;
     for path in ["/news/1", "/news/1?at=1", "/usercomments/alice/0"] {
-        assert!(
-            page(&alice, path).await.one("div", &[("id", "1-1")]).text().contains("The comment"),
-            "{path}"
-        );
+        let shown = page(&alice, path).await;
+        assert!(shown.one("div", &[("id", "1-1")]).text().contains("The comment"), "{path}");
     }
 }
 
@@ -426,13 +415,9 @@ async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost(server: Server
     check_partition(&parts, 2_000);
     assert_eq!(parts[0].len(), 231, "2 MiB of comments, each of them twice");
 
-    let before = server.store().rounds();
-    found(&alice, "/news/1?page=2").await;
-    assert!(server.store().rounds() - before <= 2, "{}", server.store().rounds() - before);
-    server.clear_caches().await;
-    let before = server.store().rounds();
-    found(&server.visitor(), "/news/1?page=2").await;
-    assert_eq!(server.store().rounds() - before, 2);
+    let warm = server.rounds_of(&alice, "/news/1?page=2").await;
+    assert!(warm <= 2, "{warm}");
+    assert_eq!(server.cold_rounds_of(&server.visitor(), "/news/1?page=2").await, 2);
 
     ok(bob.vote_comment(1, 2_000, "up").await);
     let voted = page(&bob, "/news/1").await;

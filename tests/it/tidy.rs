@@ -4,9 +4,12 @@
 //! Each rule is a function from text to findings. One test runs it over the
 //! project, another shows on bad input that it can fail.
 
+use crate::documents::rust_files;
+use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Write};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
@@ -91,6 +94,7 @@ impl fmt::Display for Finding {
 }
 
 /// A source file, taken apart.
+#[derive(Default)]
 struct Source {
     /// The path from the project's root, with `/`.
     path: String,
@@ -107,17 +111,64 @@ struct Source {
 impl Source {
     /// Takes a file apart; of a test's file nothing but the text is left.
     fn new(path: &str, text: &str, is_test: bool) -> Self {
-        let tested = if is_test { "" } else { without_tests(text) };
-        let Scanned { code, bare, literals } = scan(tested);
-        Self { path: path.to_owned(), text: text.to_owned(), code, bare, literals }
+        let mut source = Self { path: path.to_owned(), text: text.to_owned(), ..Self::default() };
+        if !is_test {
+            source.take_apart(without_tests(text));
+        }
+        source
     }
 
-    fn finding(&self, line: usize, message: String) -> Finding {
-        Finding { path: self.path.clone(), line, message }
+    /// Tells code, comments and string literals apart.
+    fn take_apart(&mut self, text: &str) {
+        let mut tokens = Vec::new();
+        list_tokens(text.parse().unwrap(), text, &mut tokens);
+        let mut end = 0;
+        for (place, is_literal) in tokens {
+            // Comments and blanks.
+            let between = &text[end..place.start];
+            let indent = between.rsplit('\n').next().unwrap_or_default();
+            let indent = if indent.trim().is_empty() { indent } else { " " };
+            let before = "\n".repeat(between.matches('\n').count()) + indent;
+            let token = &text[place.clone()];
+            self.code.extend([&*before, token]);
+            self.bare.push_str(&before);
+            if is_literal && token.ends_with(['"', '#']) {
+                let inner = token.trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
+                let line = text[..place.start].matches('\n').count() + 1;
+                self.literals.push((line, inner.trim_matches('"').to_owned()));
+                self.bare.extend(["\"\"", &"\n".repeat(token.matches('\n').count())]);
+            } else {
+                self.bare.push_str(token);
+            }
+            end = place.end;
+        }
+    }
+
+    fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
+        Finding { path: self.path.clone(), line, message: message.into() }
     }
 
     fn is_in(&self, layer: &str) -> bool {
         self.path.starts_with(&format!("crates/{layer}/src/"))
+    }
+}
+
+/// Lists where the tokens of a text are, which comments are not, and whether they are literals.
+fn list_tokens(stream: TokenStream, text: &str, found: &mut Vec<(Range<usize>, bool)>) {
+    for tree in stream {
+        let place = tree.span().byte_range();
+        // A comment that documents something is read as an attribute.
+        if ["//", "/*"].iter().any(|comment| text[place.clone()].starts_with(comment)) {
+            continue;
+        }
+        match tree {
+            TokenTree::Group(group) => {
+                found.push((group.span_open().byte_range(), false));
+                list_tokens(group.stream(), text, found);
+                found.push((group.span_close().byte_range(), false));
+            }
+            tree => found.push((place, matches!(tree, TokenTree::Literal(_)))),
+        }
     }
 }
 
@@ -140,130 +191,6 @@ fn without_tests(text: &str) -> &str {
         start += line.len();
     }
     text
-}
-
-/// The findings of [`scan`] in a source text.
-#[derive(Default)]
-struct Scanned {
-    code: String,
-    bare: String,
-    literals: Vec<(usize, String)>,
-}
-
-impl Scanned {
-    fn push(&mut self, text: &str) {
-        self.code.push_str(text);
-        self.bare.push_str(text);
-    }
-
-    /// Keeps the lines of a text, and nothing else of it.
-    fn push_lines(into: &mut String, text: &str) {
-        into.extend(text.chars().filter(|character| *character == '\n'));
-    }
-}
-
-/// Tells code, comments and string literals apart.
-fn scan(text: &str) -> Scanned {
-    let mut scanned = Scanned::default();
-    let mut rest = text;
-    let mut line = 1;
-    let mut after_word = false;
-    while let Some(first) = rest.chars().next() {
-        let raw = if after_word { None } else { raw_literal(rest) };
-        let length = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            block_comment(rest)
-        } else if let Some(length) = raw {
-            length
-        } else if first == '"' {
-            quoted(rest)
-        } else if first == '\'' {
-            character_literal(rest)
-        } else {
-            first.len_utf8()
-        };
-        let (token, after) = rest.split_at(length);
-        if token.starts_with("//") || token.starts_with("/*") {
-            Scanned::push_lines(&mut scanned.code, token);
-            Scanned::push_lines(&mut scanned.bare, token);
-        } else if raw.is_some() || first == '"' {
-            let inner = token.trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
-            scanned.literals.push((line, inner.trim_matches('"').to_owned()));
-            scanned.code.push_str(token);
-            scanned.bare.push_str("\"\"");
-            Scanned::push_lines(&mut scanned.bare, token);
-        } else {
-            scanned.push(token);
-        }
-        line += token.matches('\n').count();
-        after_word = first.is_alphanumeric() || first == '_';
-        rest = after;
-    }
-    scanned
-}
-
-/// The length of a block comment, which may hold others.
-fn block_comment(text: &str) -> usize {
-    let mut depth = 0;
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text.as_bytes()[at..];
-        if rest.starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if rest.starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    text.len()
-}
-
-/// The length of a raw string literal at the start of a text.
-fn raw_literal(text: &str) -> Option<usize> {
-    let after = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
-    let inner = after.trim_start_matches('#');
-    let end = format!("\"{}", "#".repeat(after.len() - inner.len()));
-    let body = inner.strip_prefix('"')?;
-    let length = body.find(&end).map_or(body.len(), |found| found + end.len());
-    Some(text.len() - body.len() + length)
-}
-
-/// The length of a string literal at the start of a text.
-fn quoted(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, character) in text.char_indices().skip(1) {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// The length of a character literal at the start of a text, or of the quote
-/// of a lifetime.
-fn character_literal(text: &str) -> usize {
-    let mut characters = text.char_indices().skip(1);
-    match characters.next() {
-        Some((_, '\\')) => {
-            characters.next();
-            characters.find(|(_, character)| *character == '\'').map_or(1, |(at, _)| at + 1)
-        }
-        Some(_) => match characters.next() {
-            Some((at, '\'')) => at + 1,
-            _ => 1,
-        },
-        None => 1,
-    }
 }
 
 /// The words of a text (letters, digits and `_`), each with its line.
@@ -295,6 +222,18 @@ fn wing_of(path: &str) -> Option<&str> {
     (wing != "lib").then_some(wing)
 }
 
+/// The wing of a name at the root of the domain, which names the nouns of some wings itself.
+fn wing_behind(name: &str) -> &str {
+    match name {
+        "Actor" | "Role" | "User" | "Visit" => "accounts",
+        "News" => "news",
+        "Comment" => "comments",
+        "Contribution" => "contributions",
+        "Tweet" => "timelines",
+        wing => wing,
+    }
+}
+
 /// The place of a wing in [`WINGS`].
 fn height_of(wing: &str) -> Option<usize> {
     WINGS.iter().position(|wings| wings.split(' ').any(|other| other == wing))
@@ -308,7 +247,8 @@ fn wings_import_downwards(source: &Source) -> Vec<Finding> {
     let Some(height) = height_of(wing) else {
         return vec![source.finding(1, format!("{wing} is none of the wings in tests/it/tidy.rs"))];
     };
-    let imports = crate_names(&source.bare).into_iter().filter(|(_, imported)| {
+    let names = crate_names(&source.bare).into_iter().map(|(line, name)| (line, wing_behind(name)));
+    let imports = names.filter(|(_, imported)| {
         let is_below = height_of(imported).is_none_or(|other| other < height);
         // The ground and the values are one floor each.
         let is_beside = height < 2 && height_of(imported) == Some(height);
@@ -371,23 +311,23 @@ fn web_layers_import_downwards(source: &Source) -> Vec<Finding> {
         .map(|(line, imported)| source.finding(line, format!("{own} imports {imported}, which is above it")))
         .collect();
     let to_the_root = "super::".repeat(inside.matches('/').count() + 1);
-    let lines = source.bare.lines().enumerate().filter(|(_, line)| line.contains(&to_the_root));
-    findings.extend(lines.map(|(index, _)| source.finding(index + 1, "say crate:: for this".to_owned())));
+    let lines = (1..).zip(source.bare.lines()).filter(|(_, line)| line.contains(&to_the_root));
+    findings.extend(lines.map(|(line, _)| source.finding(line, "say crate:: for this")));
     findings
 }
 
 /// The types that a file of the domain defines outside of its modules and functions, each with its line.
 fn types_of_the_domain(source: &Source) -> Vec<(usize, &str)> {
-    let lines = source.bare.lines().enumerate().filter(|_| source.is_in("domain"));
+    let lines = (1..).zip(source.bare.lines()).filter(|_| source.is_in("domain"));
     lines
-        .filter_map(|(index, line)| {
+        .filter_map(|(number, line)| {
             let item = match line.strip_prefix("pub") {
                 Some(rest) => rest.split_once(' ')?.1,
                 None => line,
             };
             let kinds = ["struct ", "enum ", "trait ", "type "];
             let name = kinds.iter().find_map(|kind| item.strip_prefix(kind))?;
-            words(name).next().map(|(_, name)| (index + 1, name))
+            words(name).next().map(|(_, name)| (number, name))
         })
         .collect()
 }
@@ -415,11 +355,8 @@ fn comments_have_plain_subjects(source: &Source) -> Vec<Finding> {
         let first = text.split(|character: char| !character.is_alphabetic()).next().unwrap_or_default();
         ["Who", "Whoever", "Whom", "Whose", "What", "Whatever"].contains(&first) && !text.contains('?')
     };
-    let lines = source.text.lines().enumerate();
-    lines
-        .filter(|(_, line)| is_clause(line))
-        .map(|(index, line)| source.finding(index + 1, format!("name the subject: {}", line.trim())))
-        .collect()
+    let lines = (1..).zip(source.text.lines()).filter(|(_, line)| is_clause(line));
+    lines.map(|(number, line)| source.finding(number, format!("name the subject: {}", line.trim()))).collect()
 }
 
 /// States of posts are told apart in one file, which has a row of answers for each. Elsewhere they are made, and asked:
@@ -439,9 +376,9 @@ fn states_are_told_apart_in_one_place(source: &Source) -> Vec<Finding> {
             || rest.starts_with('_')
             || ["=>", "|", "if ", "= "].iter().any(|end| after.starts_with(end))
     };
-    let lines = source.bare.lines().enumerate().filter(|(_, line)| is_told_apart(line));
+    let lines = (1..).zip(source.bare.lines()).filter(|(_, line)| is_told_apart(line));
     let message = "ask the state; only its table tells one from another";
-    lines.map(|(index, _)| source.finding(index + 1, message.to_owned())).collect()
+    lines.map(|(number, _)| source.finding(number, message)).collect()
 }
 
 /// The keyspace knows nothing of what its keys mean.
@@ -451,10 +388,7 @@ fn keyspace_knows_no_news(source: &Source) -> Vec<Finding> {
     }
     words(&source.code)
         .filter(|(_, word)| FORBIDDEN_IN_KEYSPACE.contains(word))
-        .map(|(line, word)| {
-            source
-                .finding(line, format!("the keyspace mentions {word}: what keys mean belongs to the domain"))
-        })
+        .map(|(line, word)| source.finding(line, format!("{word}: what keys mean belongs to the domain")))
         .collect()
 }
 
@@ -470,21 +404,12 @@ fn keys_are_spelled_in_one_place(source: &Source, starts: &[&'static str]) -> Ve
         return Vec::new();
     }
     let spells_key = |literal: &str| {
-        starts.iter().find(|start| {
-            if start.ends_with(':') { literal.starts_with(**start) } else { literal == **start }
-        })
+        let is_spelled = |start: &str| literal == start || start.ends_with(':') && literal.starts_with(start);
+        starts.iter().find(|start| is_spelled(start))
     };
-    source
-        .literals
-        .iter()
-        .filter_map(|(line, literal)| Some((line, spells_key(literal)?)))
-        .map(|(line, start)| {
-            source.finding(
-                *line,
-                format!("a literal spells the key {start}...: make it a function in {KEYS_FILE}"),
-            )
-        })
-        .collect()
+    let message = |start| format!("a literal spells the key {start}...: make it a function in {KEYS_FILE}");
+    let spelled = source.literals.iter().filter_map(|(line, literal)| Some((*line, spells_key(literal)?)));
+    spelled.map(|(line, start)| source.finding(line, message(start))).collect()
 }
 
 /// A file says first what it is for.
@@ -492,7 +417,7 @@ fn files_say_what_they_are_for(source: &Source) -> Vec<Finding> {
     if source.text.starts_with("//! ") {
         return Vec::new();
     }
-    vec![source.finding(1, "the file does not begin with a //! comment that says what it is for".to_owned())]
+    vec![source.finding(1, "the file does not begin with a //! comment that says what it is for")]
 }
 
 /// Whether a line begins a loop that may be a retry, not one over things.
@@ -510,7 +435,7 @@ fn actions_write_no_loop(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     // The indents of the loops around a line.
     let mut loops: Vec<usize> = Vec::new();
-    for (index, line) in source.bare.lines().enumerate() {
+    for (number, line) in (1..).zip(source.bare.lines()) {
         let indent = line.len() - line.trim_start().len();
         while loops.last().is_some_and(|around| !line.trim().is_empty() && indent <= *around) {
             loops.pop();
@@ -519,7 +444,7 @@ fn actions_write_no_loop(source: &Source) -> Vec<Finding> {
             loops.push(indent);
         }
         if !loops.is_empty() && [".apply(", ".commit("].iter().any(|call| line.contains(call)) {
-            findings.push(source.finding(index + 1, "a loop commits a batch: use Site::act".to_owned()));
+            findings.push(source.finding(number, "a loop commits a batch: use Site::act"));
         }
     }
     findings
@@ -702,34 +627,15 @@ fn document(name: &str) -> String {
 
 /// Every Rust file of the program and its crates, in the order of their paths.
 fn sources() -> Vec<Source> {
-    let mut paths = BTreeSet::new();
     let crates = ["disk", "domain", "keyspace", "search", "supervision", "text", "vote_rings", "web"];
-    let crates = crates.map(|name| format!("crates/{name}/src"));
-    for folder in std::iter::once("src").chain(crates.iter().map(String::as_str)) {
-        find_files(&root().join(folder), &mut paths);
-    }
-    let texts: Vec<(PathBuf, String)> =
-        paths.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect();
-    let tests: HashSet<PathBuf> = texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
-    let is_test = |path: &Path| path.ancestors().any(|part| tests.contains(&part.with_extension("")));
-    texts
-        .iter()
-        .map(|(path, text)| {
-            let shown = path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
-            Source::new(&shown, text, is_test(path))
-        })
-        .collect()
-}
-
-fn find_files(directory: &Path, found: &mut BTreeSet<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            find_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.insert(path);
-        }
-    }
+    let mut folders = vec!["src".to_owned()];
+    folders.extend(crates.map(|name| format!("crates/{name}/src")));
+    let texts = rust_files(&folders);
+    let tests: HashSet<PathBuf> =
+        texts.iter().flat_map(|(path, text)| test_modules(Path::new(path), text)).collect();
+    let is_test =
+        |path: &str| Path::new(path).ancestors().any(|part| tests.contains(&part.with_extension("")));
+    texts.iter().map(|(path, text)| Source::new(path, text, is_test(path))).collect()
 }
 
 /// The files, without extension, of the modules that a file declares for tests.
@@ -887,12 +793,9 @@ mod the_rules_can_fail {
             Some(Withheld::Flagged) => 1,\nWithheld::Held(_)\nif state == &Withheld::Flagged {}\n\
             write(Some(&Withheld::Flagged));\nstate.is_some_and(Withheld::is_held);\n\
             Withheld::Held(reason) | Withheld::Removed(reason)\nlet Withheld::Merged(into) = state else {\n";
-        let source = |path| Source::new(path, text, false);
-        assert_eq!(
-            lines(&states_are_told_apart_in_one_place(&source("crates/web/src/a.rs"))),
-            [1, 3, 4, 5, 8, 9]
-        );
-        assert_eq!(lines(&states_are_told_apart_in_one_place(&source(STATES_FILE))), [0; 0]);
+        let check = |path| lines(&states_are_told_apart_in_one_place(&Source::new(path, text, false)));
+        assert_eq!(check("crates/web/src/a.rs"), [1, 3, 4, 5, 8, 9]);
+        assert_eq!(check(STATES_FILE), [0; 0]);
     }
 
     fn lines(findings: &[Finding]) -> Vec<usize> {
@@ -903,12 +806,10 @@ mod the_rules_can_fail {
     fn scanning_tells_code_comments_and_literals_apart() {
         let text = "let a = 'x'; // one \"quote\n/* two /* nested */ \" */ fn f<'a>() {}\n\
                     let b = \"three // \\\" four\";\nlet c = r#\"five \" six\"#; let d = '\"'; // end\n";
-        let scanned = scan(text);
-        assert_eq!(
-            scanned.bare,
-            "let a = 'x'; \n fn f<'a>() {}\nlet b = \"\";\nlet c = \"\"; let d = '\"'; \n"
-        );
-        assert_eq!(scanned.literals, [(3, "three // \\\" four".to_owned()), (4, "five \" six".to_owned())]);
+        let Source { bare, literals, .. } = Source::new("a.rs", text, false);
+        let expected = "let a = 'x';\n fn f<'a>() {}\nlet b = \"\";\nlet c = \"\"; let d = '\"';";
+        assert_eq!(bare, expected);
+        assert_eq!(literals, [(3, "three // \\\" four".to_owned()), (4, "five \" six".to_owned())]);
     }
 
     #[test]
@@ -986,10 +887,8 @@ mod the_rules_can_fail {
             Source::new("src/a.rs", "use x;\n// TODO: more\n#[test]\nfn f() { /* FIXME */ }\n", false);
         assert_eq!(lines(&files_say_what_they_are_for(&source)), [1]);
         assert_eq!(lines(&nothing_is_left_to_do(&source)), [2, 4]);
-        assert_eq!(
-            nothing_is_left_to_do(&source)[0].to_string(),
-            "src/a.rs:2: TODO: do it now, or write it down elsewhere"
-        );
+        let told = nothing_is_left_to_do(&source)[0].to_string();
+        assert_eq!(told, "src/a.rs:2: TODO: do it now, or write it down elsewhere");
         let source = Source::new("src/a.rs", "//! What it is for.\n", false);
         assert!(files_say_what_they_are_for(&source).is_empty() && nothing_is_left_to_do(&source).is_empty());
     }

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use roxmltree::Document;
 use serde_json::{Value, json};
 
-use crate::client::{Client, HttpResponse, PASSWORD, has_members, ok, refused, refused_saying};
+use crate::client::{Client, PASSWORD, has_members, ids, line_of, ok, refused, refused_saying};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine, in_memory};
@@ -31,13 +31,14 @@ fn follow_form(page: &Page, username: &str) -> crate::html::Form {
     form
 }
 
-async fn two_members(server: &Server) -> (Client, Client) {
-    (server.member("alice").await, server.member("bob").await)
+/// Where a page leads for what is older.
+fn next_of(page: &Page) -> Option<String> {
+    page.find("a", &[("rel", "next")]).first().map(|link| link.attribute("href").unwrap().to_owned())
 }
 
 #[in_memory]
 async fn home_shows_authors_links_and_mentions_of_existing_users(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     ok(bob.call("/api/updateprofile?about=&email=&fullname=Bob <B.>").await);
     let text = "see https://example.com/x, @ALICE and @nobody\nmail@bob <b>";
     let tweet = bob.tweet(text).await;
@@ -95,7 +96,7 @@ async fn a_refused_tweet_comes_back_with_its_text_and_the_reason(server: Server)
 
 #[in_memory]
 async fn the_button_on_a_profile_follows_and_unfollows_and_counts(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     bob.tweet("One").await;
     let anonymous = page(&server.visitor(), "/@bob").await;
     let form = anonymous.form("/login");
@@ -124,7 +125,7 @@ async fn the_button_on_a_profile_follows_and_unfollows_and_counts(server: Server
 
 #[in_memory]
 async fn users_cannot_follow_themselves_or_unknown_names(server: Server) {
-    let (alice, _bob) = two_members(&server).await;
+    let [alice, _bob] = server.people(["alice", "bob"]).await;
     let before = server.dump().await;
     for action in ["follow", "unfollow"] {
         for name in ["nobody", "", "*", "\u{0}", "alice/bob"] {
@@ -148,7 +149,7 @@ async fn users_cannot_follow_themselves_or_unknown_names(server: Server) {
 
 #[in_memory(&[("web.gravatars", "false")])]
 async fn a_profile_is_one_page_at_two_addresses(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     ok(bob.call("/api/updateprofile?about=I read.&email=&fullname=Bob B.").await);
     bob.tweet("A tweet").await;
     for path in ["/@bob", "/@BOB", "/user/bob", "/user/Bob"] {
@@ -167,10 +168,9 @@ async fn a_profile_is_one_page_at_two_addresses(server: Server) {
             }
             let about = page(client, &format!("{path}?show=about")).await;
             assert!(about.content().contains("I read.") && !about.content().contains("A tweet"));
-            assert!(
-                about.links_to(&format!("{path}?show=posts"))
-                    && !about.links_to(&format!("{path}?show=about"))
-            );
+            let [posts, itself] =
+                ["posts", "about"].map(|show| about.links_to(&format!("{path}?show={show}")));
+            assert!(posts && !itself);
         }
     }
     // The owner changes things in one place; the old address keeps its old form.
@@ -185,7 +185,7 @@ async fn a_profile_is_one_page_at_two_addresses(server: Server) {
 
 #[in_memory]
 async fn a_profile_shows_the_newest_ten_of_one_kind(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     for number in 1..=11 {
         bob.submit_text(&format!("Story {number}"), "text").await;
     }
@@ -226,7 +226,7 @@ async fn the_numbers_on_a_profile_leave_out_what_others_do_not_see(server: Serve
         (tabs, current.last().unwrap().text().to_owned())
     };
     assert_eq!(tabs().await, ("Stories 1Comments 2Posts 1About".to_owned(), "Stories 1".to_owned()));
-    let removal = ok(alice.moderate("remove", ("story", &own.to_string()), &[]).await);
+    let removal = line_of(alice.moderate("remove", ("story", &own.to_string()), &[]).await);
     ok(bob.edit_comment(other, comment, "").await);
     // What is first has something.
     let gone = ("Stories 0Comments 1Posts 0About".to_owned(), "Comments 1".to_owned());
@@ -245,13 +245,13 @@ async fn the_numbers_on_a_profile_leave_out_what_others_do_not_see(server: Serve
     server.migrate().await;
     assert_eq!((server.sorted(&stories).await, server.sorted(&comments).await), before);
     assert_eq!(tabs().await, gone);
-    ok(alice.undo(removal["moderation_id"].as_u64().unwrap()).await);
+    ok(alice.undo(removal).await);
     assert_eq!(tabs().await.1, "Stories 1");
 }
 
 #[in_memory]
 async fn one_segment_of_an_address_is_a_person_only_with_an_at(server: Server) {
-    let (alice, _bob) = two_members(&server).await;
+    let [alice, _bob] = server.people(["alice", "bob"]).await;
     let paths = "/alice /@nobody /@ /@%FF /@al%20ice /%40 /nothing /alice/followers /alice/feed /@nobody/feed \
         /@nobody/followers /@nobody/followings /@alice/nothing /tweet/0 /tweet/999 /tweet/x \
         /deltweet/999";
@@ -272,15 +272,14 @@ async fn walk(client: &Client, path: &str) -> Vec<Vec<u64>> {
     while let Some(path) = next {
         let page = page(client, &path).await;
         found.push(tweet_ids(&page));
-        next =
-            page.find("a", &[("rel", "next")]).first().map(|link| link.attribute("href").unwrap().to_owned());
+        next = next_of(&page);
     }
     found
 }
 
 #[each_engine("one of its kind")]
 async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     for number in 0..120 {
         alice.tweet(&format!("Number {number}")).await;
         // Many have the same time.
@@ -293,15 +292,11 @@ async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile(server: 
     for path in ["/home", "/everyone", "/@alice"] {
         let pages = walk(&bob, path).await;
         let lengths = pages.iter().map(Vec::len).collect::<Vec<_>>();
-        assert_eq!(
-            lengths,
-            if path == "/@alice" { vec![10, 50, 50, 10] } else { vec![50, 50, 20] },
-            "{path}"
-        );
+        let expected: &[usize] = if path == "/@alice" { &[10, 50, 50, 10] } else { &[50, 50, 20] };
+        assert_eq!(lengths, expected, "{path}");
         assert_eq!(pages.concat(), newest_first, "{path}");
     }
-    let first = page(&bob, "/home").await;
-    let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap().to_owned();
+    let next = next_of(&page(&bob, "/home").await).unwrap();
     bob.tweet("In between").await;
     assert_eq!(tweet_ids(&page(&bob, &next).await), newest_first[50..100]);
     // Only the newest page has the form and hears of news.
@@ -309,11 +304,8 @@ async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile(server: 
     for bad in ["", "x", "1", "1-0", "-1-1", "1e5-1", "NaN-1"] {
         for path in ["/home", "/everyone", "/@alice", "/user/alice", "/@alice/followers"] {
             let answer = bob.get(&format!("{path}?before={bad}")).await;
-            assert_eq!(
-                error_message(&answer, StatusCode::BAD_REQUEST),
-                "Go to the first page.",
-                "{path} {bad}"
-            );
+            let told = error_message(&answer, StatusCode::BAD_REQUEST);
+            assert_eq!(told, "Go to the first page.", "{path} {bad}");
         }
     }
 }
@@ -337,17 +329,16 @@ async fn followers_are_listed_from_the_latest_with_a_button_for_each(server: Ser
     let form = follow_form(&first, "member-7");
     assert_eq!(form.action, "/follow");
     assert!(redirects_to(&form.send(&alice).await).starts_with("/@alice/followers#person-"));
-    let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap();
-    let last = page(&alice, next).await;
+    let last = page(&alice, &next_of(&first).unwrap()).await;
     assert_eq!(last.find("li", &[("class", "person")]).len(), 1);
-    assert!(last.links_to("/@member-0") && last.find("a", &[("rel", "next")]).is_empty());
+    assert!(last.links_to("/@member-0") && next_of(&last).is_none());
     let followings = page(&server.visitor(), "/@alice/followings").await;
     assert_eq!(followings.find("li", &[("class", "person")]).len(), 2);
 }
 
 #[in_memory]
 async fn suggestions_are_people_whom_one_does_not_follow_yet(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let members = server.members(4).await;
     for member in &members[1..] {
         member.follow("member-0").await;
@@ -371,9 +362,8 @@ async fn suggestions_are_people_whom_one_does_not_follow_yet(server: Server) {
 
 #[in_memory]
 async fn a_tweet_has_a_page_until_its_author_deletes_it(server: Server) {
-    let (admin, alice) = (server.member("admin").await, server.member("alice").await);
-    server.set_field("user:1", "flags", "a").await;
-    let bob = server.member("bob").await;
+    let admin = server.administrator("admin").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let tweet = alice.tweet("A passing thought").await;
     let (address, deletion) = (format!("/tweet/{tweet}"), format!("/deltweet/{tweet}"));
     for client in [&server.visitor(), &bob, &admin] {
@@ -395,7 +385,7 @@ async fn a_tweet_has_a_page_until_its_author_deletes_it(server: Server) {
 
 #[in_memory]
 async fn an_announcing_tweet_links_to_the_story_and_its_discussion(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let news = alice.submit_link("A <title>", "http://www.example.com/x").await;
     let text = alice.submit_text("A text", "Some text").await;
     bob.comment(news, "A comment").await;
@@ -454,7 +444,7 @@ async fn an_account_is_deactivated_with_its_password_only(server: Server) {
 
 #[in_memory]
 async fn mentions_are_counted_and_in_the_inbox(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     assert!(page(&alice, "/inbox").await.content().contains("appear here."));
     bob.tweet("Hello @Alice, hello @alice, mail@alice").await;
     bob.tweet("mail@alice").await;
@@ -470,7 +460,7 @@ async fn mentions_are_counted_and_in_the_inbox(server: Server) {
 async fn a_user_has_a_feed_of_tweets() {
     let settings = [("site.url", "https://news.example.com")];
     let server = Server::start(Engine::Memory, &settings).await;
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     bob.tweet("Not hers").await;
     let news = alice.submit_link("A <title>", "http://example.com/").await;
     server.advance(60);
@@ -480,7 +470,7 @@ async fn a_user_has_a_feed_of_tweets() {
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.headers["content-type"], "application/atom+xml; charset=utf-8");
     assert_eq!(answer.headers["cache-control"], "public, max-age=60");
-    let xml = String::from_utf8(answer.body).unwrap();
+    let xml = answer.text();
     let document = Document::parse(&xml).unwrap();
     let text = |node: roxmltree::Node<'_, '_>, name: &str| {
         let found = node.children().find(|child| child.tag_name().name() == name);
@@ -498,15 +488,9 @@ async fn a_user_has_a_feed_of_tweets() {
     assert!(xml.contains(&format!("https://news.example.com/news/{news}")));
 }
 
-/// The status and the JSON of an answer of the API.
-async fn call(client: &Client, path: &str) -> (StatusCode, Value) {
-    let answer: HttpResponse = client.get(path).await;
-    (answer.status, answer.json())
-}
-
 #[in_memory]
 async fn timelines_in_the_api_have_the_documented_members(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     ok(alice.call("/api/updateprofile?about=&email=&fullname=Alice A.&tweet_news=1").await);
     let news = alice.submit_text("A title", "text").await;
     server.advance(5);
@@ -516,14 +500,11 @@ async fn timelines_in_the_api_have_the_documented_members(server: Server) {
     for path in ["home", "everyone", "user/ALICE"] {
         let answer = ok(bob.api_get(&format!("/api/timeline/{path}")).await);
         let cursor = format!("{now}-{tweet}");
-        assert_eq!(
-            answer["tweets"][0],
-            json!({
-                "id": tweet, "text": "Hello", "created_at": now as f64, "username": "alice",
-                "fullname": "Alice A.", "cursor": cursor,
-            }),
-            "{path}"
-        );
+        let expected = json!({
+            "id": tweet, "text": "Hello", "created_at": now as f64, "username": "alice", "fullname": "Alice A.",
+            "cursor": cursor,
+        });
+        assert_eq!(answer["tweets"][0], expected, "{path}");
         has_members(&answer["tweets"][1], json!({"text": "A title", "news_id": news}));
         assert_eq!((answer["tweets"].as_array().unwrap().len(), &answer["next"]), (2, &Value::Null));
 
@@ -533,22 +514,15 @@ async fn timelines_in_the_api_have_the_documented_members(server: Server) {
         assert_eq!((&second["tweets"][0]["news_id"], &second["next"]), (&json!(news), &Value::Null));
         let since = second["tweets"][0]["cursor"].as_str().unwrap();
         let newer = ok(bob.api_get(&format!("/api/timeline/{path}?since={since}")).await);
-        assert_eq!(newer["tweets"].as_array().unwrap().len(), 1);
-        assert_eq!(newer["tweets"][0]["id"], tweet);
-        for (query, field) in [
-            ("count=0", "count"),
-            ("count=101", "count"),
-            ("count=x", "count"),
-            ("before=x", "before"),
-            ("since=1", "since"),
-        ] {
-            let (status, answer) = call(&bob, &format!("/api/timeline/{path}?{query}")).await;
-            assert_eq!(status, StatusCode::OK);
+        assert_eq!(ids(&newer["tweets"]), [tweet]);
+        for query in ["count=0", "count=101", "count=x", "before=x", "since=1"] {
+            let field = query.split('=').next().unwrap();
+            let answer = bob.api_get(&format!("/api/timeline/{path}?{query}")).await;
             assert!(refused(answer).starts_with(&format!("The field {field} is wrong")), "{query}");
         }
     }
-    let anonymous = call(&server.visitor(), "/api/timeline/home").await;
-    assert_eq!((anonymous.0, refused(anonymous.1)), (StatusCode::OK, "You must be logged in.".to_owned()));
+    let anonymous = server.visitor().api_get("/api/timeline/home").await;
+    assert_eq!(refused(anonymous), "You must be logged in.");
 }
 
 #[in_memory]
@@ -567,37 +541,33 @@ async fn people_in_the_api_are_counted_and_paged(server: Server) {
     assert_eq!((&rest["count"], &rest["next"]), (&json!(2), &Value::Null));
     let followings = ok(server.visitor().api_get("/api/followings/member-1").await);
     assert_eq!((&followings["count"], &followings["users"][0]["username"]), (&json!(1), &json!("member-0")));
-    let (status, answer) = call(&members[0], "/api/followers/member-0?count=1000").await;
-    assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
+    refused_saying(members[0].api_get("/api/followers/member-0?count=1000").await, "count");
 }
 
 #[in_memory]
 async fn an_unknown_username_is_a_404_in_the_api(server: Server) {
-    let (alice, _) = two_members(&server).await;
+    let alice = server.member("alice").await;
     for list in ["timeline/user", "followers", "followings"] {
-        assert_eq!(call(&alice, &format!("/api/{list}/ALICE")).await.0, StatusCode::OK, "{list}");
+        ok(alice.api_get(&format!("/api/{list}/ALICE")).await);
         for name in ["nobody", "a", "*", "%00", "%C3%A9"] {
             for client in [&alice, &server.visitor()] {
-                let (status, answer) = call(client, &format!("/api/{list}/{name}")).await;
-                assert_eq!(status, StatusCode::NOT_FOUND, "{list} {name}");
-                assert_eq!(refused(answer), "There is no user with this name.");
+                let answer = client.get(&format!("/api/{list}/{name}")).await;
+                assert_eq!(answer.status, StatusCode::NOT_FOUND, "{list} {name}");
+                assert_eq!(refused(answer.json()), "There is no user with this name.");
             }
         }
     }
     // Which page is wanted is read before anybody looks for the name.
-    let (status, answer) = call(&alice, "/api/followers/nobody?count=0").await;
-    assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
+    refused_saying(alice.api_get("/api/followers/nobody?count=0").await, "count");
 }
 
 #[in_memory]
 async fn actions_in_the_api_refuse_as_the_pages_do(server: Server) {
-    let (alice, bob) = two_members(&server).await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let tweet = alice.tweet("Hello").await.to_string();
     assert_eq!(refused(alice.try_tweet("").await), "Write a post.");
-    assert_eq!(
-        refused(alice.try_tweet(&"x".repeat(281)).await),
-        "Your post is too long (280 characters at most)."
-    );
+    let long = alice.try_tweet(&"x".repeat(281)).await;
+    assert_eq!(refused(long), "Your post is too long (280 characters at most).");
     let other = bob.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await;
     assert_eq!(refused(other), "Only the author can delete this post.");
     for (id, reason) in [

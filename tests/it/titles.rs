@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-use crate::client::{Client, FORM, encoded, ok, refused};
+use crate::client::{Client, FORM, encoded, ok, refused, refused_saying};
 use crate::page_server::{PAGES_NAME, PageServer, Reply};
 use crate::server::{Engine, Server, Settings, each_engine};
 
@@ -160,17 +160,12 @@ async fn pages_without_a_title_are_refused_in_words_of_ours() {
     ] {
         assert_eq!(refusal(&alice, &pages.url(path)).await, message, "{path}");
     }
-    assert_eq!(
-        refused(alice.api_post("/api/fetchtitle", &[]).await),
-        "The field url is wrong: it is missing."
-    );
+    refused_saying(alice.api_post("/api/fetchtitle", &[]).await, "The field url is wrong: it is missing.");
     for url in ["", "example.com/foo", "ftp://example.com/", "http://user:pass@example.com/"] {
         refusal(&alice, url).await;
     }
-    assert_eq!(
-        pages.requests().iter().filter(|head| head.starts_with("GET /again ")).count(),
-        TITLE_REDIRECTS + 1
-    );
+    let heads = pages.requests();
+    assert_eq!(heads.iter().filter(|head| head.starts_with("GET /again ")).count(), TITLE_REDIRECTS + 1);
 }
 
 #[tokio::test]
@@ -223,11 +218,11 @@ async fn the_program_reaches_no_server_of_its_own_machine() {
 async fn a_site_that_does_not_answer_is_given_up() {
     let pages = PageServer::start(pages).await;
     let network = pages.network();
-    let adjust = |settings: &mut tidings_web::settings::Settings| {
+    let server = Server::start_adjusted(&[], |settings| {
         settings.titles.network = network;
         settings.titles.timeout = SOON;
-    };
-    let server = Server::start_adjusted(&[], adjust).await;
+    })
+    .await;
     let alice = server.member("alice").await;
     for path in ["/silent", "/endless"] {
         assert_eq!(refusal(&alice, &pages.url(path)).await, "The site did not answer in time.", "{path}");
@@ -258,8 +253,7 @@ async fn one_person_fetches_one_title_in_ten_seconds_and_an_address_30_a_minute(
     // A name has to be looked up before it can be refused.
     const LOOKED_UP: &str = "http://localhost/";
     each_engine(RATES, async |server| {
-        let admin = server.member("admin").await;
-        server.set_field("user:1", "flags", "a").await;
+        let admin = server.administrator("admin").await;
         let bob = server.member("bob").await;
         for client in [&admin, &bob] {
             assert_eq!(refusal(client, LOOKED_UP).await, NOT_PUBLIC);
@@ -328,10 +322,8 @@ async fn so_many_titles_are_fetched_at_the_same_time() {
 async fn an_operator_switches_it_off() {
     let pages = PageServer::start(pages).await;
     let (server, alice) = site(&pages, &[("web.fetch_titles", "false")]).await;
-    assert_eq!(
-        refusal(&alice, &pages.url("/plain")).await,
-        "This site does not fetch titles. Enter one yourself."
-    );
+    let off = "This site does not fetch titles. Enter one yourself.";
+    assert_eq!(refusal(&alice, &pages.url("/plain")).await, off);
     assert_eq!(pages.requests(), Vec::<String>::new());
     let page = crate::pages::page(&alice, "/submit").await;
     assert!(page.find("button", &[("value", "fetch_title")]).is_empty());

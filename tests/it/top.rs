@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 use proptest::{collection, option, prop_oneof};
 use tidings_domain::values::{RankingRules, Timestamp, ranking};
 
-use crate::client::ok;
+use crate::client::{ids, ok};
 use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// Items on the front page.
@@ -59,9 +59,7 @@ async fn write(server: &Server, items: &[Item]) {
 /// The ids on a page, in order, and how many items there are in all.
 async fn page(server: &Server, start: usize, count: usize) -> (Vec<u64>, usize) {
     let answer = ok(server.visitor().api_get(&format!("/api/getnews/top/{start}/{count}")).await);
-    let items = answer["news"].as_array().unwrap();
-    let ids = items.iter().map(|item| item["id"].as_u64().unwrap()).collect();
-    (ids, usize::try_from(answer["count"].as_u64().unwrap()).unwrap())
+    (ids(&answer["news"]), usize::try_from(answer["count"].as_u64().unwrap()).unwrap())
 }
 
 /// Reads one page after the other: all items must be there, each of them once.

@@ -1,6 +1,7 @@
 //! The texts of the program and their translations: `translations/tidings.pot` is what the code says, and each catalogue
 //! has all of it.
 
+use crate::documents::{ROOT, rust_files};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,23 +24,8 @@ struct Text {
 /// The texts of the code by English and context.
 type Texts = BTreeMap<(String, String), Text>;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn translations() -> PathBuf {
-    root().join("crates/web/translations")
-}
-
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => sources(&path, found),
-            false if path.extension().is_some_and(|extension| extension == "rs") => found.push(path),
-            false => {}
-        }
-    }
+    Path::new(ROOT).join("crates/web/translations")
 }
 
 /// The text of a string literal.
@@ -130,18 +116,13 @@ fn collect(texts: &mut Texts, stream: TokenStream, file: &str) {
 
 /// All texts of the code.
 fn texts() -> Texts {
-    let mut files = Vec::new();
-    for folder in ["crates/language/src", "crates/search/src", "crates/domain/src", "crates/web/src", "src"] {
-        sources(&root().join(folder), &mut files);
-    }
+    let folders = ["crates/language/src", "crates/search/src", "crates/domain/src", "crates/web/src", "src"];
     let mut texts = Texts::new();
-    for path in files {
-        let file = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+    for (file, source) in rust_files(&folders) {
         // The crate has its macros and their tests.
         if ["crates/language/src/lib.rs", "crates/language/src/tests.rs"].contains(&file.as_str()) {
             continue;
         }
-        let source = fs::read_to_string(&path).unwrap();
         let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
         collect(&mut texts, source.parse().unwrap_or_else(|error| panic!("{file}: {error}")), &file);
     }

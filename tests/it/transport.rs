@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use tidings_web::limits::{
     ADDRESS_BYTES, BODY_BYTES, BODY_START, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, REQUEST_BYTES,
     SEND_LEAST_BYTES, SHORT_BODY_BYTES, SOCKET_BUFFER_BYTES,
@@ -71,6 +71,13 @@ async fn begin_request(stream: &mut TcpStream) {
     assert!(receive(stream).await.starts_with("HTTP/1.1 100 Continue"));
 }
 
+/// A connection with a request that the site waits for.
+async fn connect_busily(last: u8, server: &Server) -> TcpStream {
+    let mut stream = connect_from(last, server.address).await;
+    begin_request(&mut stream).await;
+    stream
+}
+
 /// The body of the request that [`begin_request`] began.
 async fn finish_request(stream: &mut TcpStream) {
     assert!(send(stream, "password").await);
@@ -104,9 +111,7 @@ async fn an_address_has_64_connections_and_idle_ones_make_room() {
     assert!(is_answered(&mut first).await);
     let mut busy = Vec::new();
     for _ in 0..CONNECTIONS_PER_ADDRESS {
-        let mut stream = connect_from(1, server.address).await;
-        begin_request(&mut stream).await;
-        busy.push(stream);
+        busy.push(connect_busily(1, &server).await);
     }
     // The idle one has made room for the last.
     assert_eq!(receive(&mut first).await, "");
@@ -131,9 +136,7 @@ async fn proxies_have_as_many_connections_as_they_need() {
         let server = Server::start(Engine::Memory, &[(setting, value)]).await;
         let mut busy = Vec::new();
         for _ in 0..=CONNECTIONS_PER_ADDRESS {
-            let mut stream = connect_from(1, server.address).await;
-            begin_request(&mut stream).await;
-            busy.push(stream);
+            busy.push(connect_busily(1, &server).await);
         }
         for stream in &mut busy {
             finish_request(stream).await;
@@ -146,8 +149,7 @@ async fn when_all_places_are_taken_the_longest_idle_connection_makes_room() {
     let server = Server::start_adjusted(&[], |settings| settings.transport.connections = 2).await;
     let mut idle = connect_from(1, server.address).await;
     assert!(is_answered(&mut idle).await);
-    let mut busy = connect_from(2, server.address).await;
-    begin_request(&mut busy).await;
+    let mut busy = connect_busily(2, &server).await;
     let mut third = connect_from(3, server.address).await;
     assert!(is_answered(&mut third).await);
     assert_eq!(receive(&mut idle).await, "");
@@ -193,19 +195,16 @@ async fn an_address_that_is_too_long_is_a_414_in_the_form_of_the_address(server:
                 format!("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", long(path, bytes));
             visitor.send_raw(head.as_bytes()).await
         };
-        let answer = refused("/latest/0").await;
-        assert_eq!(error_message(&answer, answer.status), "The address is too long.");
-        assert_eq!(answer.status, 414, "{bytes}");
-        let answer = refused("/api/getnews/top/0/1").await;
-        assert_eq!((answer.status.as_u16(), &answer.json()["status"]), (414, &"err".into()));
-        assert_eq!(answer.json()["error"], "The address is too long.");
-        let answer = refused("/scores").await;
-        assert_eq!((answer.status.as_u16(), &answer.json()["error"]), (414, &"invalid".into()));
-        let answer = refused("/v1/scores").await;
-        assert_eq!(
-            (answer.status.as_u16(), &answer.json()["error"]),
-            (500, &"The address is too long.".into())
-        );
+        let page = refused("/latest/0").await;
+        assert_eq!(error_message(&page, StatusCode::URI_TOO_LONG), "The address is too long.", "{bytes}");
+        for (path, status, error) in [
+            (SHORT, 414, "The address is too long."),
+            ("/scores", 414, "invalid"),
+            ("/v1/scores", 500, "The address is too long."),
+        ] {
+            let answer = refused(path).await;
+            assert_eq!((answer.status.as_u16(), &answer.json()["error"]), (status, &error.into()), "{path}");
+        }
     }
 }
 
@@ -231,10 +230,8 @@ async fn what_is_not_http_gets_a_page_with_the_headers_of_every_page(server: Ser
     assert!(is_answered(&mut stream).await);
     assert!(send(&mut stream, "GET /api/x HTTP/1.1\r\nHost localhost\r\n\r\n").await);
     let answer = String::from_utf8(receive_all(&mut stream).await).unwrap();
-    assert!(
-        answer.contains(r#"{"status":"err","error":"The request headers are not valid HTTP.","message":"#),
-        "{answer}"
-    );
+    let told = r#"{"status":"err","error":"The request headers are not valid HTTP.","message":"#;
+    assert!(answer.contains(told), "{answer}");
 }
 
 #[tokio::test]
@@ -340,8 +337,7 @@ async fn of_large_bodies_under_way_the_oldest_is_dropped_when_there_are_too_many
 #[in_memory]
 async fn a_body_that_arrives_too_slowly_is_refused_after_five_seconds(server: Server) {
     let began = Instant::now();
-    let mut stream = connect_from(1, server.address).await;
-    begin_request(&mut stream).await;
+    let mut stream = connect_busily(1, &server).await;
     assert!(receive(&mut stream).await.starts_with("HTTP/1.1 408 Request Timeout"));
     assert!((BODY_START..Duration::from_secs(9)).contains(&began.elapsed()), "{:?}", began.elapsed());
 }
@@ -360,8 +356,7 @@ async fn a_body_that_is_not_http_is_a_bad_request_and_not_too_large(server: Serv
 #[tokio::test]
 async fn a_body_that_does_not_end_is_not_waited_for() {
     let server = Server::start_adjusted(&[], |settings| settings.request_timeout = SOON).await;
-    let mut stream = connect_from(1, server.address).await;
-    begin_request(&mut stream).await;
+    let mut stream = connect_busily(1, &server).await;
     assert!(receive(&mut stream).await.starts_with("HTTP/1.1 503 Service Unavailable"));
 }
 
@@ -449,20 +444,14 @@ async fn answers_to_members_are_compressed_and_head_says_what_get_would(server: 
                 let answer = client.clone().with_header("accept-encoding", encoding).get(path).await;
                 let applied = answer.headers.get("content-encoding").map(|value| value.to_str().unwrap());
                 assert_eq!(applied.unwrap_or("identity"), encoding, "{path}");
-                assert_eq!(
-                    answer.headers["content-length"],
-                    answer.body.len().to_string(),
-                    "{path} {encoding}"
-                );
+                let length = answer.body.len().to_string();
+                assert_eq!(answer.headers["content-length"], length, "{path} {encoding}");
                 let head = client.request(Method::HEAD, path).header("accept-encoding", encoding);
                 let head = head.send().await.unwrap();
                 assert_eq!(head.status(), answer.status);
                 for name in ["content-encoding", "vary", "content-type", "etag"] {
-                    assert_eq!(
-                        head.headers().get(name),
-                        answer.headers.get(name),
-                        "{path} {encoding} {name}"
-                    );
+                    let values = [head.headers().get(name), answer.headers.get(name)];
+                    assert_eq!(values[0], values[1], "{path} {encoding} {name}");
                 }
                 // The form secret, or the id of a request that failed, may compress better or worse.
                 let has_same_text = client.auth.is_none() && answer.status.is_success();
@@ -478,8 +467,7 @@ async fn answers_to_members_are_compressed_and_head_says_what_get_would(server: 
 async fn panics_anywhere_are_counted_for_the_administrator() {
     panics::watch();
     let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    server.set_field("user:1", "flags", "a").await;
+    let alice = server.administrator("alice").await;
     assert!(!page(&alice, "/admin").await.text().contains("panics"));
     tokio::spawn(async { panic!("planted in a task") }).await.unwrap_err();
     tokio::task::spawn_blocking(|| panic!("planted in a blocking task")).await.unwrap_err();

@@ -38,8 +38,8 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
         let refused = form.with("text", text).with("topics", topics).send(&bob).await;
         assert_eq!(Page::of(&refused).find("a", &[("href", "/about/trust")]).len(), 2, "{text}");
     }
-    let fields = [("news_id", "-1"), ("title", "A title"), ("url", ""), ("text", LINKS), ("topics", "rust")];
-    assert_eq!(bob.api_post("/api/submit", &fields).await["about"], "/about/trust");
+    let submission = format!("/api/submit?news_id=-1&title=A title&url=&text={LINKS}&topics=rust");
+    assert_eq!(bob.call(&submission).await["about"], "/about/trust");
     bob.comment(story, "https://a.example https://b.example").await;
     refused_saying(bob.edit_comment(story, 2, LINKS).await, no_links);
     refused_saying(bob.try_submit_on("rust, go", "Go").await, "New members can't create topics");
@@ -64,13 +64,13 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Se
 #[in_memory(RULE)]
 async fn flags_count_half_before_an_account_is_trusted(server: Server) {
     let alice = server.register("alice").await;
-    let story = alice.submit_text("A story", "text").await.to_string();
+    let story = alice.submit_text("A story", "text").await;
     let readers = server.members(3).await;
-    let flag = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
+    let flag = format!("/api/flag?kind=story&id={story}&reason=spam&note=");
     let withheld = async || server.field(&format!("news:{story}"), "withheld").await;
-    ok(readers[0].api_post("/api/flag", &flag).await);
+    ok(readers[0].call(&flag).await);
     assert_eq!(withheld().await, None, "half a flag");
-    ok(readers[1].api_post("/api/flag", &flag).await);
+    ok(readers[1].call(&flag).await);
     assert_eq!(withheld().await.as_deref(), Some("flagged:"), "two halves");
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::values::{AccountRules, Rules, UserId};
 use tidings_keyspace::Expiry;
@@ -18,6 +18,7 @@ use crate::server::{Engine, Server, each_engine, in_memory};
 
 const WRONG_CODE: &str = "This code is wrong or has already been used. Wait for the next one.";
 const MEMBER: &str = "alice";
+const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
 
 /// An account with an authenticator app.
 pub struct Protected {
@@ -37,17 +38,32 @@ impl Protected {
 
     /// Sets up an app.
     pub async fn set_up(server: &Server, client: Client) -> Self {
-        let begun = ok(client.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await);
-        let secret = begun["secret"].as_str().unwrap().to_owned();
-        let fields = [("code", &*code(&secret, server.now()))];
-        let confirmed = ok(client.api_post("/api/totp/confirm", &fields).await);
+        let secret = begin(&client).await["secret"].as_str().unwrap().to_owned();
+        let confirmed = ok(confirm(&client, &code(&secret, server.now())).await);
         let recovery_codes = serde_json::from_value(confirmed["recovery_codes"].clone()).unwrap();
         Self { client, secret, recovery_codes }
     }
 }
 
-async fn log_in(client: &Client, username: &str, code: &str) -> HttpResponse {
-    client.post("/api/login", &[("username", username), ("password", PASSWORD), ("code", code)]).await
+/// What an app needs to be set up.
+async fn begin(client: &Client) -> Value {
+    ok(client.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await)
+}
+
+async fn confirm(client: &Client, code: &str) -> Value {
+    client.api_post("/api/totp/confirm", &[("code", code)]).await
+}
+
+async fn end(client: &Client, password: &str, code: &str) -> Value {
+    client.call(&format!("/api/totp/end?current_password={password}&code={code}")).await
+}
+
+async fn answer_to(client: &Client, code: &str) -> HttpResponse {
+    client.answer_to(&format!("/api/login?username={MEMBER}&password={PASSWORD}&code={code}")).await
+}
+
+async fn log_in(client: &Client, code: &str) -> Value {
+    answer_to(client, code).await.json()
 }
 
 #[track_caller]
@@ -59,8 +75,9 @@ fn check_code_required(answer: &HttpResponse) {
     assert!(answer["error"].as_str().unwrap().contains("code"), "{answer}");
 }
 
-async fn password_alone(client: &Client, username: &str) -> HttpResponse {
-    client.post("/api/login", &[("username", username), ("password", PASSWORD)]).await
+/// The answer to a login with the password alone.
+async fn password_alone(server: &Server) -> HttpResponse {
+    server.visitor().post("/api/login", &[("username", MEMBER), ("password", PASSWORD)]).await
 }
 
 #[each_engine("one of its kind")]
@@ -68,25 +85,23 @@ async fn an_app_is_set_up_and_from_then_on_a_login_needs_its_code(server: Server
     let alice = server.register(MEMBER).await;
     let wrong = alice.api_post("/api/totp/begin", &[("current_password", "wrong horse")]).await;
     refused_saying(wrong, "password");
-    let begun = ok(alice.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await);
+    let begun = begin(&alice).await;
     let secret = begun["secret"].as_str().unwrap();
     let uri = begun["uri"].as_str().unwrap();
     assert!(uri.starts_with("otpauth://totp/") && uri.contains(secret) && uri.contains(MEMBER), "{uri}");
     // Nothing is on yet.
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
-    let confirm = async |code: &str| alice.api_post("/api/totp/confirm", &[("code", code)]).await;
-    assert_eq!(refused(confirm("000000").await), WRONG_CODE);
-    let codes = ok(confirm(&code(secret, server.now())).await)["recovery_codes"].clone();
+    assert_eq!(refused(confirm(&alice, "000000").await), WRONG_CODE);
+    let codes = ok(confirm(&alice, &code(secret, server.now())).await)["recovery_codes"].clone();
     assert_eq!(codes.as_array().unwrap().len(), 10);
 
     let visitor = server.visitor();
-    check_code_required(&password_alone(&visitor, MEMBER).await);
-    check_code_required(&log_in(&visitor, MEMBER, "").await);
+    check_code_required(&password_alone(&server).await);
+    check_code_required(&answer_to(&visitor, "").await);
     let query = format!("/api/login?username=alice&password={}", PASSWORD.replace(' ', "+"));
     check_code_required(&visitor.get(&query).await);
-    assert_eq!(refused(log_in(&visitor, MEMBER, "12").await.json()), WRONG_CODE);
-    let now = code(secret, server.now());
-    let entered = ok(log_in(&visitor, MEMBER, &now).await.json());
+    assert_eq!(refused(log_in(&visitor, "12").await), WRONG_CODE);
+    let entered = ok(log_in(&visitor, &code(secret, server.now())).await);
     let entered = visitor.with_secrets(entered["auth"].as_str(), entered["apisecret"].as_str());
     assert!(entered.is_logged_in().await && alice.is_logged_in().await);
 
@@ -102,7 +117,7 @@ async fn a_code_works_once_and_for_the_steps_beside_its_own(server: Server) {
     let visitor = server.visitor();
     server.advance(90);
     let now = server.now();
-    let tried = async |seconds: u64| log_in(&visitor, MEMBER, &code(&secret, seconds)).await.json();
+    let tried = async |seconds: u64| log_in(&visitor, &code(&secret, seconds)).await;
     assert_eq!(refused(tried(now - 60).await), WRONG_CODE, "two steps late");
     assert_eq!(refused(tried(now + 60).await), WRONG_CODE, "two steps early");
     ok(tried(now - 30).await);
@@ -120,7 +135,7 @@ async fn of_concurrent_logins_with_one_code_one_succeeds(server: Server) {
     for code in [code(&secret, server.now()), recovery_codes[3].clone()] {
         let answers = at_once((0..5).map(|_| {
             let (visitor, code) = (server.visitor(), code.clone());
-            async move { log_in(&visitor, MEMBER, &code).await.json() }
+            async move { log_in(&visitor, &code).await }
         }));
         let answers = answers.await;
         assert_eq!(answers.iter().filter(|answer| answer["status"] == "ok").count(), 1, "{answers:?}");
@@ -132,9 +147,9 @@ async fn a_recovery_code_works_once_however_it_is_typed(server: Server) {
     let Protected { client, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     let visitor = server.visitor();
     let [first, second] = [&recovery_codes[0], &recovery_codes[1]];
-    ok(log_in(&visitor, MEMBER, first).await.json());
-    assert_eq!(refused(log_in(&visitor, MEMBER, first).await.json()), WRONG_CODE);
-    ok(log_in(&visitor, MEMBER, &second.replace('-', " ").to_uppercase()).await.json());
+    ok(log_in(&visitor, first).await);
+    assert_eq!(refused(log_in(&visitor, first).await), WRONG_CODE);
+    ok(log_in(&visitor, &second.replace('-', " ").to_uppercase()).await);
     assert!(page(&client, "/settings/two-factor").await.text().contains("8 of 10"));
     let sessions = page(&client, "/settings/sessions").await;
     assert!(sessions.text().contains("with a recovery code"), "{}", sessions.text());
@@ -146,8 +161,8 @@ async fn a_recovery_code_works_once_however_it_is_typed(server: Server) {
     let renewed = shown(&form.with("current_password", PASSWORD).send(&client).await);
     let renewed: Vec<&str> = renewed.all("code").map(|code| code.text()).collect();
     assert_eq!(renewed.len(), 10);
-    assert_eq!(refused(log_in(&visitor, MEMBER, &recovery_codes[2]).await.json()), WRONG_CODE);
-    ok(log_in(&visitor, MEMBER, renewed[9]).await.json());
+    assert_eq!(refused(log_in(&visitor, &recovery_codes[2]).await), WRONG_CODE);
+    ok(log_in(&visitor, renewed[9]).await);
 }
 
 #[in_memory]
@@ -155,16 +170,13 @@ async fn an_app_is_removed_with_password_and_code(server: Server) {
     let Protected { client, secret, recovery_codes } = Protected::register(&server, MEMBER).await;
     let again = client.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await;
     refused_saying(again, "already");
-    let end = async |password: &str, code: &str| {
-        client.call(&format!("/api/totp/end?current_password={password}&code={code}")).await
-    };
     let right = code(&secret, server.now());
-    refused_saying(end("wrong horse", &right).await, "password");
-    assert_eq!(refused(end(PASSWORD, "000000").await), WRONG_CODE);
-    check_code_required(&password_alone(&server.visitor(), MEMBER).await);
-    ok(end(PASSWORD, &right).await);
+    refused_saying(end(&client, "wrong horse", &right).await, "password");
+    assert_eq!(refused(end(&client, PASSWORD, "000000").await), WRONG_CODE);
+    check_code_required(&password_alone(&server).await);
+    ok(end(&client, PASSWORD, &right).await);
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
-    refused_saying(end(PASSWORD, &recovery_codes[0]).await, "no authenticator app");
+    refused_saying(end(&client, PASSWORD, &recovery_codes[0]).await, "no authenticator app");
     assert!(server.hash("user:1:two_factor").await.is_empty());
     assert_eq!(server.field("user:1", "two_factor").await, None);
     // It can be set up again.
@@ -174,12 +186,11 @@ async fn an_app_is_removed_with_password_and_code(server: Server) {
 #[in_memory]
 async fn a_setup_must_be_confirmed_within_a_quarter_of_an_hour(server: Server) {
     let alice = server.register(MEMBER).await;
-    let begun = ok(alice.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await);
+    let begun = begin(&alice).await;
     let secret = begun["secret"].as_str().unwrap();
     assert_eq!(server.expiry("user:1:new_totp").await, Expiry::In(Duration::from_secs(900)));
     server.advance(900);
-    let confirmed = alice.api_post("/api/totp/confirm", &[("code", &code(secret, server.now()))]).await;
-    refused_saying(confirmed, "took too long");
+    refused_saying(confirm(&alice, &code(secret, server.now())).await, "took too long");
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
 }
 
@@ -188,14 +199,11 @@ async fn who_does_not_know_the_password_learns_nothing_about_the_second_factor(s
     let Protected { secret, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     for code in [code(&secret, server.now()), recovery_codes[0].clone(), String::new()] {
         let fields = [("username", MEMBER), ("password", "wrong horse"), ("code", &code)];
-        let answer = server.visitor().post("/api/login", &fields).await;
-        assert_eq!(
-            (answer.status, refused(answer.json()).as_str()),
-            (StatusCode::OK, "Wrong username or password.")
-        );
+        let answer = server.visitor().api_post("/api/login", &fields).await;
+        assert_eq!(refused(answer), "Wrong username or password.");
     }
     // None of them was used up.
-    ok(log_in(&server.visitor(), MEMBER, &recovery_codes[0]).await.json());
+    ok(log_in(&server.visitor(), &recovery_codes[0]).await);
 }
 
 /// The answer must be to wait.
@@ -207,39 +215,38 @@ fn check_slowed_down(answer: &HttpResponse) {
 
 #[tokio::test]
 async fn wrong_codes_count_as_failed_logins() {
-    let settings = [("rates.failed_login_per_address", "30/10m"), ("web.trusted_proxies", "127.0.0.0/8")];
+    let settings = [("rates.failed_login_per_address", "30/10m"), BEHIND_A_PROXY];
     let server = Server::start(Engine::Memory, &settings).await;
     let Protected { recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     let from = |address: usize| server.visitor().forwarded_for(&format!("203.0.113.{address}"));
     for wrong in ["000000", "no code", "aaaa-aaaa-aaaa-aaaa"].iter().cycle().take(10) {
-        assert_eq!(refused(log_in(&from(1), MEMBER, wrong).await.json()), WRONG_CODE);
+        assert_eq!(refused(log_in(&from(1), wrong).await), WRONG_CODE);
     }
-    check_slowed_down(&log_in(&from(1), MEMBER, &recovery_codes[0]).await);
-    ok(log_in(&from(2), MEMBER, &recovery_codes[0]).await.json());
+    check_slowed_down(&answer_to(&from(1), &recovery_codes[0]).await);
+    ok(log_in(&from(2), &recovery_codes[0]).await);
 }
 
 #[tokio::test]
 async fn codes_of_one_account_are_limited_whatever_addresses_they_come_from() {
-    let settings = [("web.trusted_proxies", "127.0.0.0/8")];
     for engine in [Engine::Memory, Engine::Redis] {
-        let server = Server::start(engine, &settings).await;
+        let server = Server::start(engine, &[BEHIND_A_PROXY]).await;
         let Protected { secret, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
         server.register("bob").await;
         let from = |address: usize| server.visitor().forwarded_for(&format!("203.0.113.{address}"));
         let answers = at_once((0..40).map(|address| {
             let visitor = from(address);
-            async move { log_in(&visitor, MEMBER, "000000").await }
+            async move { answer_to(&visitor, "000000").await }
         }));
         let compared = answers.await.iter().filter(|answer| answer.status == StatusCode::OK).count();
         assert_eq!(compared, 20);
-        check_slowed_down(&log_in(&from(50), MEMBER, &code(&secret, server.now())).await);
+        check_slowed_down(&answer_to(&from(50), &code(&secret, server.now())).await);
         // Neither the other ways of the owner nor other accounts are slowed down.
-        ok(log_in(&from(50), MEMBER, &recovery_codes[0]).await.json());
+        ok(log_in(&from(50), &recovery_codes[0]).await);
         ok(from(51).try_log_in("bob", PASSWORD).await);
         if engine == Engine::Memory {
             // Three minutes later there is one more, and the right one ends the count.
             server.advance(180);
-            ok(log_in(&from(52), MEMBER, &code(&secret, server.now())).await.json());
+            ok(log_in(&from(52), &code(&secret, server.now())).await);
             assert_eq!(server.expiry("limit:wrong_codes:1").await, Expiry::Absent);
         }
     }
@@ -251,7 +258,7 @@ async fn first_step(visitor: &Client) -> Form {
     let answer = form.with("username", MEMBER).with("password", PASSWORD).send(visitor).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert!(!answer.headers.contains_key("set-cookie"));
-    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    let text = answer.text();
     assert!(!text.contains(PASSWORD), "{text}");
     Page::of(&answer).form("/login/code")
 }
@@ -276,8 +283,7 @@ async fn the_page_asks_for_the_code_in_a_second_step(server: Server) {
 
 #[tokio::test]
 async fn the_first_step_holds_for_five_minutes_at_one_address_and_for_one_password() {
-    let settings = [("web.trusted_proxies", "127.0.0.0/8")];
-    let server = Server::start(Engine::Memory, &settings).await;
+    let server = Server::start(Engine::Memory, &[BEHIND_A_PROXY]).await;
     let Protected { client, secret, .. } = Protected::register(&server, MEMBER).await;
     let here = server.visitor().forwarded_for("203.0.113.1");
     let elsewhere = server.visitor().forwarded_for("203.0.113.2");
@@ -329,7 +335,7 @@ async fn the_settings_lead_through_the_setup_without_a_script(server: Server) {
     let form = again.form("/settings/two-factor/app/confirm");
     let codes = shown(&form.with("code", &code(&secret, server.now())).send(&alice).await);
     assert_eq!(codes.all("code").count(), 10);
-    check_code_required(&password_alone(&server.visitor(), MEMBER).await);
+    check_code_required(&password_alone(&server).await);
 
     let form = page(&alice, "/settings/two-factor/app").await.form("/settings/two-factor/app/remove");
     let form = form.with("current_password", PASSWORD).with("code", codes.all("code").next().unwrap().text());
@@ -376,8 +382,7 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only(server: S
     let Protected { client: admin, secret, .. } = Protected::set_up(&server, admin).await;
     assert_eq!(admin.get("/admin").await.status, StatusCode::OK);
     assert!(!page(&admin, "/").await.links_to("/settings/two-factor"));
-    let fields = [("current_password", PASSWORD), ("code", &*code(&secret, server.now()))];
-    ok(admin.api_post("/api/totp/end", &fields).await);
+    ok(end(&admin, PASSWORD, &code(&secret, server.now())).await);
     assert_eq!(admin.get("/admin").await.status, StatusCode::FORBIDDEN);
 }
 
@@ -403,10 +408,10 @@ async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
         assert_eq!(admin.get("/admin").await.status, status, "{is_required}");
         for path in ["/moderate", "/api/moderate/queue", "/api/moderate/network/bob"] {
             let answer = moderator.get(path).await;
-            let said = String::from_utf8_lossy(&answer.body).into_owned();
+            let said = answer.text();
             assert_eq!(said.contains("/settings/two-factor"), is_required, "{path}: {said}");
             assert!(!said.contains("Only moderators"), "{path}: {said}");
-            let refused = String::from_utf8_lossy(&author.get(path).await.body).into_owned();
+            let refused = author.text(path).await;
             assert!(refused.contains("Only moderators can do this."), "{path}: {refused}");
         }
         let shown = page(&moderator, &format!("/news/{story}")).await;
@@ -416,10 +421,8 @@ async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
     // Others still see what somebody was given, and a role that does not count still protects.
     assert!(page(&author, "/@admin").await.content().contains("administrator"));
     require(false);
-    refused_saying(
-        moderator.moderate("ban", ("user", "admin"), &[("reason", "no")]).await,
-        "with a higher role",
-    );
+    let ban = moderator.moderate("ban", ("user", "admin"), &[("reason", "no")]).await;
+    refused_saying(ban, "with a higher role");
 }
 
 #[in_memory]
@@ -432,14 +435,11 @@ async fn nothing_is_changed_without_the_secret_of_the_session(server: Server) {
         /settings/two-factor/passkeys /settings/two-factor/passkeys/confirm \
         /settings/two-factor/passkeys/remove";
     for path in paths.split(' ') {
-        let answer = alice.with_secrets(alice.auth.as_deref(), None).post(path, &fields).await;
-        let told = String::from_utf8_lossy(&answer.body).into_owned();
+        let told = alice.with_secrets(alice.auth.as_deref(), None).post(path, &fields).await.text();
         assert!(told.contains("earlier session"), "{path}: {told}");
         let nobody = alice.with_secrets(None, alice.apisecret.as_deref()).post(path, &fields).await;
-        assert!(
-            nobody.status == StatusCode::SEE_OTHER || refused(nobody.json()).contains("logged in"),
-            "{path}"
-        );
+        let is_sent_to_log_in = nobody.status == StatusCode::SEE_OTHER;
+        assert!(is_sent_to_log_in || refused(nobody.json()).contains("logged in"), "{path}");
     }
     assert_eq!(server.dump().await, before);
 }
@@ -456,8 +456,7 @@ async fn the_operator_removes_a_lost_second_factor(server: Server) {
 
 #[tokio::test]
 async fn a_new_password_by_mail_does_not_remove_the_second_factor() {
-    let (server, mut relay) = site_with_mail().await;
-    let alice = server.visitor().log_in(MEMBER, PASSWORD).await;
+    let (server, mut relay, alice) = site_with_mail().await;
     let Protected { secret, .. } = Protected::set_up(&server, alice).await;
     assert!(relay.next_message().await.text().contains("authenticator app"));
     let token = crate::forms::ask_for_link(&server, &mut relay).await;
@@ -466,19 +465,14 @@ async fn a_new_password_by_mail_does_not_remove_the_second_factor() {
     let answer = visitor.post(&path, &[("password", "battery staple")]).await;
     shown(&answer);
     assert!(!answer.headers.contains_key("set-cookie"));
-    let tried = async |code: Option<&str>| {
-        let mut fields = vec![("username", MEMBER), ("password", "battery staple")];
-        fields.extend(code.map(|code| ("code", code)));
-        visitor.post("/api/login", &fields).await
-    };
-    check_code_required(&tried(None).await);
-    ok(tried(Some(&code(&secret, server.now()))).await.json());
+    let log_in = format!("/api/login?username={MEMBER}&password=battery staple");
+    check_code_required(&visitor.answer_to(&log_in).await);
+    ok(visitor.call(&format!("{log_in}&code={}", code(&secret, server.now()))).await);
 }
 
 #[tokio::test]
 async fn the_owner_hears_of_every_change() {
-    let (server, mut relay) = site_with_mail().await;
-    let alice = server.visitor().log_in(MEMBER, PASSWORD).await;
+    let (server, mut relay, alice) = site_with_mail().await;
     let Protected { client, secret, .. } = Protected::set_up(&server, alice).await;
     let mut told = async || {
         let mail = relay.next_message().await;
@@ -492,8 +486,7 @@ async fn the_owner_hears_of_every_change() {
     let form = page(&client, "/settings/two-factor/codes").await.form("/settings/two-factor/codes");
     shown(&form.with("current_password", PASSWORD).send(&client).await);
     assert!(told().await.contains("New recovery codes were made"));
-    let fields = [("current_password", PASSWORD), ("code", &*code(&secret, server.now()))];
-    ok(client.api_post("/api/totp/end", &fields).await);
+    ok(end(&client, PASSWORD, &code(&secret, server.now())).await);
     assert!(told().await.contains("The authenticator app was removed"));
 }
 
@@ -507,27 +500,16 @@ async fn a_deactivated_account_leaves_no_second_factor(server: Server) {
     assert_eq!(server.field("user:2", "two_factor").await, None);
 }
 
-/// The cost of a call in round trips; the background may add some, so the least of a few counts.
-async fn rounds(server: &Server, call: impl AsyncFn() -> Value) -> u64 {
-    let mut least = u64::MAX;
-    for _ in 0..3 {
-        let before = server.store().rounds();
-        ok(call().await);
-        least = least.min(server.store().rounds() - before);
-    }
-    least
-}
-
 #[each_engine("rounds")]
 async fn a_login_without_a_second_factor_costs_no_round_more(server: Server) {
     server.register("bob").await;
     let Protected { recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     let visitor = server.visitor();
-    let without = rounds(&server, async || visitor.try_log_in("bob", PASSWORD).await).await;
+    let without = server.least_rounds_during(async || ok(visitor.try_log_in("bob", PASSWORD).await)).await;
     let used = std::cell::Cell::new(0);
-    let with = rounds(&server, async || {
+    let with = server.least_rounds_during(async || {
         used.set(used.get() + 1);
-        log_in(&visitor, MEMBER, &recovery_codes[used.get()]).await.json()
+        ok(log_in(&visitor, &recovery_codes[used.get()]).await)
     });
     // Name, account, newest session, commit, surplus sessions; and one for the second factors.
     assert_eq!((without, with.await), (5, 6));
@@ -536,12 +518,12 @@ async fn a_login_without_a_second_factor_costs_no_round_more(server: Server) {
 #[in_memory]
 async fn sessions_say_with_what_they_were_opened(server: Server) {
     let Protected { client, secret, .. } = Protected::register(&server, MEMBER).await;
-    ok(log_in(&server.visitor(), MEMBER, &code(&secret, server.now())).await.json());
+    ok(log_in(&server.visitor(), &code(&secret, server.now())).await);
     let text = page(&client, "/settings/sessions").await.text().to_owned();
     assert_eq!(text.matches("with a code").count(), 1, "{text}");
     // The API says what it has always said.
     let sessions = ok(client.api_get("/api/sessions").await);
     let mut names: Vec<&String> = sessions["sessions"][0].as_object().unwrap().keys().collect();
     names.sort();
-    assert_eq!(json!(names), json!(["address", "agent", "current", "id", "last_seen", "since"]));
+    assert_eq!(names, ["address", "agent", "current", "id", "last_seen", "since"]);
 }

@@ -10,7 +10,6 @@ use crate::client::{Client, HttpResponse, ok};
 use crate::community::{Community, PAGES};
 use crate::export::unpacked;
 use crate::filtered::{GONE_SETTINGS, GoneSite, told};
-use crate::pages::page;
 use crate::routes::{filled, get_routes};
 use crate::server::{Engine, Server, in_memory};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RANGE};
@@ -307,30 +306,6 @@ async fn nobody_is_sent_what_is_gone_whoever_of_those_who_see_it_has_read_before
         site.community.alice.get(address).await;
         check_order(order, &[], address, WAYS[0]).await;
     }
-}
-
-#[tokio::test]
-async fn a_form_secret_on_a_page_is_good_for_its_reader_only() {
-    let Community { server: _server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    let mut good = 0;
-    for (path, _) in PAGES.iter().copied() {
-        for (reader, other) in [(&alice, &bob), (&bob, &alice)] {
-            let answer = reader.get(path).await;
-            if answer.status != StatusCode::OK {
-                continue;
-            }
-            let forms = page(reader, path).await.forms();
-            let secrets: BTreeSet<&str> = forms.iter().filter_map(|form| form.value("apisecret")).collect();
-            for secret in secrets {
-                let using = |client: &Client| client.with_secrets(client.auth.as_deref(), Some(secret));
-                assert!(using(reader).is_logged_in().await, "{path}");
-                let refusal = using(other).post("/api/votenews", &[("news_id", "1")]).await;
-                assert!(!text(&refusal).contains("vote_type"), "{path}: {}", text(&refusal));
-                good += 1;
-            }
-        }
-    }
-    assert!(good > 50, "only {good} forms have a secret");
 }
 
 /// A site on which two readers have each voted on one of two stories, comments and sites.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tidings_domain::values::Action;
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, line_of, ok, refused, refused_saying};
 use crate::pages::page;
 use crate::server::{Engine, Server, in_memory};
 
@@ -129,7 +129,7 @@ async fn site(engine: Engine) -> (Server, Client, Client) {
     let alice = server.register("alice").await;
     let moderator = server.member("mod").await;
     server.set_field("user:2", "flags", "m").await;
-    let (bob, carol) = (server.member("bob").await, server.member("carol").await);
+    let [bob, carol] = server.people(["bob", "carol"]).await;
     bob.submit_link("A story", "http://example.com/1").await;
     bob.comment(1, "some words").await;
     bob.submit_text("A flagged one", "text").await;
@@ -140,12 +140,12 @@ async fn site(engine: Engine) -> (Server, Client, Client) {
 }
 
 /// Does an action, and answers its line of the log.
-async fn line_of(client: &Client, act: &str) -> u64 {
+async fn line_after(client: &Client, act: &str) -> u64 {
     let mut words = act.splitn(4, ' ');
     let [action, kind, id, fields] = std::array::from_fn(|_| words.next().unwrap_or_default());
     let call = format!("/api/moderate?action={action}&kind={kind}&id={id}&reason=a reason&{fields}");
     let call = if act.starts_with('/') { act } else { &call };
-    ok(client.call(call).await)["moderation_id"].as_u64().unwrap()
+    line_of(client.call(call).await)
 }
 
 /// The fields of a hash that a case compares.
@@ -188,11 +188,11 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
             let (action, Case { about, before, act, later }) = (case.action(), case);
             let (server, alice, moderator) = site(engine).await;
             if !before.is_empty() {
-                line_of(&alice, before).await;
+                line_after(&alice, before).await;
             }
             server.finish_jobs().await;
             let first = state(&server, about).await;
-            let line = line_of(&alice, act).await;
+            let line = line_after(&alice, act).await;
             assert!(offers(&alice, line).await, "{action}");
             // Only administrators undo what an administrator has decided.
             assert!(!offers(&moderator, line).await, "{action}");
@@ -208,10 +208,10 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
             let Some((later, expected)) = later else { continue };
             let (server, alice, _) = site(engine).await;
             if !before.is_empty() {
-                line_of(&alice, before).await;
+                line_after(&alice, before).await;
             }
-            let line = line_of(&alice, act).await;
-            let other = line_of(&alice, later).await;
+            let line = line_after(&alice, act).await;
+            let other = line_after(&alice, later).await;
             server.finish_jobs().await;
             let key = about.split(' ').next().unwrap();
             let changed = state(&server, key).await;
@@ -251,20 +251,21 @@ fn every_action_that_can_be_undone_is_tried() {
 }
 
 #[in_memory]
-async fn what_has_ended_is_not_offered(server: Server) {
+async fn what_has_ended_or_is_no_business_of_the_reader_is_not_offered(server: Server) {
     let alice = server.register("alice").await;
-    server.member("mod").await;
-    server.member("bob").await;
+    let [_, bob] = server.people(["mod", "bob"]).await;
     let silence = "silence user bob hours=1";
-    let line = line_of(&alice, silence).await;
+    let line = line_after(&alice, silence).await;
     server.advance(3_600);
     assert!(!offers(&alice, line).await);
     refused_saying(alice.undo(line).await, "already ended");
-    let again = line_of(&alice, silence).await;
-    assert!(offers(&alice, again).await);
-    let lifted = line_of(&alice, "unsilence user bob").await;
+    let again = line_after(&alice, silence).await;
+    assert!(offers(&alice, again).await && !offers(&bob, again).await);
+    let lifted = line_after(&alice, "unsilence user bob").await;
     assert!(offers(&alice, lifted).await && !offers(&alice, again).await);
     server.advance(3_600);
     assert!(!offers(&alice, lifted).await);
     refused_saying(alice.undo(lifted).await, "would already have ended");
+    let warning = line_after(&alice, "warn user bob").await;
+    assert!(!offers(&alice, warning).await);
 }

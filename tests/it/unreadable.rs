@@ -117,7 +117,7 @@ async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure(server: S
         }
         for (_, path) in ITEMS.iter().filter(|(item, _)| *item == key) {
             let answer = visitor.get(path).await;
-            let text = String::from_utf8_lossy(&answer.body);
+            let text = answer.text();
             if answer.status != 503 || !text.contains("cannot be read") {
                 wrong.push(format!("{}: {path} while {key} cannot be read: {text:.300}", answer.status));
             }

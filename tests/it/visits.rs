@@ -4,17 +4,13 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::background;
 
-use crate::client::{Client, ok, refused_saying};
+use crate::client::{Client, ids, ok, refused_saying};
 use crate::html::Page;
+use crate::pages::page;
 use crate::server::{Batch, Server, in_memory};
+use crate::thread_pages::comments;
 
 const HALF_AN_HOUR: u64 = 1_800;
-
-async fn page(client: &Client, path: &str) -> Page {
-    let answer = client.get(path).await;
-    assert_eq!(answer.status, StatusCode::OK, "{path}");
-    Page::of(&answer)
-}
 
 /// The texts of the comments that a page marks as new.
 async fn marked(client: &Client, path: &str) -> Vec<String> {
@@ -22,13 +18,12 @@ async fn marked(client: &Client, path: &str) -> Vec<String> {
     let marked: Vec<_> = page.find("article", &[("class", "item comment is-new")]);
     let tags = page.find("span", &[("class", "tag new")]);
     assert_eq!(marked.len(), tags.len(), "each has a mark that can be read");
-    let texts =
-        page.find("div", &[("class", "text formatted")]).into_iter().map(|text| text.text().to_owned());
-    let texts: Vec<String> = texts.collect();
+    let texts = page.find("div", &[("class", "text formatted")]);
+    let texts = texts.into_iter().map(|text| text.text().to_owned());
     // The preview of a comment is empty.
     let is_marked =
         |text: &String| !text.is_empty() && marked.iter().any(|item| item.text().contains(text.as_str()));
-    texts.into_iter().filter(is_marked).collect()
+    texts.filter(is_marked).collect()
 }
 
 async fn new_in_list(client: &Client) -> Value {
@@ -37,12 +32,9 @@ async fn new_in_list(client: &Client) -> Value {
 
 fn collect_new(comments: &Value, new: &mut Vec<u64>) {
     for comment in comments.as_array().unwrap() {
-        match comment.get("new") {
-            None => {}
-            Some(value) => {
-                assert_eq!(*value, true);
-                new.push(comment["id"].as_u64().unwrap());
-            }
+        if let Some(value) = comment.get("new") {
+            assert_eq!(*value, true);
+            new.push(comment["id"].as_u64().unwrap());
         }
         collect_new(&comment["replies"], new);
     }
@@ -56,7 +48,7 @@ async fn new_in_api(client: &Client) -> Vec<u64> {
 
 #[in_memory]
 async fn what_others_wrote_since_the_last_visit_is_new(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     alice.comment(1, "First").await;
     assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![]), "never visited");
@@ -94,7 +86,7 @@ async fn what_others_wrote_since_the_last_visit_is_new(server: Server) {
 
 #[in_memory]
 async fn deleted_comments_make_no_count_negative(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     for text in ["One", "Two", "Three"] {
         alice.comment(1, text).await;
@@ -123,7 +115,7 @@ async fn store_comments(server: &Server, count: u64) {
 
 #[in_memory]
 async fn the_second_page_still_shows_what_was_new_on_the_first(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     store_comments(&server, 201).await;
     page(&bob, "/news/1").await;
@@ -141,7 +133,7 @@ async fn the_second_page_still_shows_what_was_new_on_the_first(server: Server) {
 
 #[in_memory]
 async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     alice.comment(1, "First").await;
     let key = format!("user:{}:visits", bob.user_id);
@@ -178,7 +170,7 @@ async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept(server: Se
 
 #[in_memory]
 async fn unreadable_marks_are_skipped(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     alice.comment(1, "First").await;
     let key = format!("user:{}:visits", bob.user_id);
@@ -193,7 +185,7 @@ async fn unreadable_marks_are_skipped(server: Server) {
 
 #[in_memory]
 async fn marks_cost_no_round_once_they_are_cached(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     for number in 1..=30 {
         let news = alice.submit_text(&format!("Story {number}"), "text").await;
         alice.comment(news, "A comment").await;
@@ -208,16 +200,13 @@ async fn marks_cost_no_round_once_they_are_cached(server: Server) {
     }
 }
 
-/// The ids of the comments on a page, in order.
 async fn order(client: &Client, path: &str) -> Vec<u64> {
-    let page = page(client, path).await;
-    let ids = page.all("li").filter_map(|item| item.attribute("id")?.strip_prefix("comment-"));
-    ids.map(|id| id.parse().unwrap()).collect()
+    comments(&page(client, path).await)
 }
 
 /// A thread of which 2 answers 1, and 3 has the most votes.
 async fn thread_of_four(server: &Server) -> (Client, Client) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     alice.comment(1, "One").await;
     server.advance(1);
@@ -250,8 +239,7 @@ async fn comments_are_sorted_as_the_address_or_the_viewer_says(server: Server) {
     }
     let api = async |query: &str| {
         let answer = ok(bob.api_get(&format!("/api/getcomments/1{query}")).await);
-        let ids = answer["comments"].as_array().unwrap().iter().map(|comment| comment["id"].clone());
-        ids.collect::<Vec<_>>()
+        ids(&answer["comments"])
     };
     assert_eq!(api("").await, [3, 4, 1]);
     assert_eq!(api("?sort=newest").await, [4, 3, 1]);
@@ -262,10 +250,7 @@ async fn comments_are_sorted_as_the_address_or_the_viewer_says(server: Server) {
 async fn links_keep_the_order_and_a_wrong_one_is_named(server: Server) {
     let (_, bob) = thread_of_four(&server).await;
     let newest = page(&bob, "/news/1?sort=newest").await;
-    assert_eq!(
-        newest.one("link", &[("rel", "canonical")]).attribute("href"),
-        Some("http://localhost:8080/news/1")
-    );
+    newest.one("link", &[("rel", "canonical"), ("href", "http://localhost:8080/news/1")]);
     assert!(newest.links_to("/news/1?at=3&sort=newest#comment-3"), "the permalink");
     let chosen = newest.one("a", &[("aria-current", "true")]);
     assert_eq!((chosen.text(), chosen.attribute("href")), ("New", None));
@@ -285,17 +270,14 @@ async fn links_keep_the_order_and_a_wrong_one_is_named(server: Server) {
             let text = Page::of(&answer).content().to_owned();
             assert!(text.contains("This link is damaged"), "{text}");
         }
-        refused_saying(
-            bob.api_get(&format!("/api/getcomments/1?sort={wrong}")).await,
-            "score, newest or oldest",
-        );
+        let answer = bob.api_get(&format!("/api/getcomments/1?sort={wrong}")).await;
+        refused_saying(answer, "score, newest or oldest");
     }
 }
 
 #[in_memory]
 async fn comments_link_to_those_around_them(server: Server) {
-    let alice = server.member("alice").await;
-    let bob = server.member("bob").await;
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     alice.submit_text("The story", "text").await;
     alice.comment(1, "One").await;
     for (parent, text) in [(1, "Two"), (2, "Three"), (2, "Four")] {
@@ -308,19 +290,17 @@ async fn comments_link_to_those_around_them(server: Server) {
         thread.find("div", &[("class", "jumps")]).iter().map(|jumps| jumps.text()).collect();
     assert_eq!(jumps, ["next", "parent", "root parent next", "root parent prev", "prev"]);
     for target in 1..=5 {
-        assert!(thread.links_to(&format!("#comment-{target}")) == (target != 6), "{target}");
+        assert!(thread.links_to(&format!("#comment-{target}")), "{target}");
     }
     // The menus of the page have summaries too.
     let lines = thread.all("summary").map(|summary| summary.text()).filter(|text| text.contains(" · "));
-    assert_eq!(
-        lines.collect::<Vec<_>>(),
-        [
-            "alice · just now · 3 replies · One",
-            "bob · just now · 2 replies · Two",
-            "bob · just now · 0 replies · Three",
-            "bob · just now · 0 replies · Four",
-            "bob · just now · 0 replies · Five"
-        ]
-    );
+    let expected = [
+        "alice · just now · 3 replies · One",
+        "bob · just now · 2 replies · Two",
+        "bob · just now · 0 replies · Three",
+        "bob · just now · 0 replies · Four",
+        "bob · just now · 0 replies · Five",
+    ];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
     assert_eq!(thread.find("span", &[("class", "tag")]).len(), 1, "the author of the story");
 }

@@ -1,19 +1,23 @@
 //! Votes on news, and what they cost and give.
 
+use serde_json::json;
 use tidings_keyspace::Value;
 
-use crate::client::{ok, refused, refused_saying};
-use crate::server::{Batch, Engine, Server, each_engine, in_memory};
+use crate::client::{Client, ok, refused, refused_saying};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const ALREADY: &str = "You have already voted on this.";
 
 #[each_engine("one of its kind")]
 async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.advance(60);
     ok(bob.vote(id, "up").await);
     assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (2, 0));
+    let other = bob.vote(alice.submit_text("Two", "text").await, "up").await;
+    refused_saying(other, "no karma left to vote with. You earn 1 an hour by visiting.");
+    assert_eq!(server.karma(&bob).await, 0);
     assert_eq!(server.number("news:1", "up").await, 2);
     assert_eq!(server.number("news:1", "down").await, 0);
     assert_eq!(server.ids("news.up:1").await, [1, 2]);
@@ -24,7 +28,7 @@ async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item(ser
 
 #[in_memory]
 async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.set_karma(&bob, 29).await;
     let before = server.dump().await;
@@ -39,17 +43,8 @@ async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone(server:
 }
 
 #[in_memory]
-async fn votes_need_karma(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-    let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
-    ok(bob.vote(one, "up").await);
-    refused_saying(bob.vote(two, "up").await, "no karma left to vote with. You earn 1 an hour by visiting.");
-    assert_eq!(server.karma(&bob).await, 0);
-}
-
-#[in_memory]
 async fn a_karma_source_votes_without_karma_and_goes_below_zero(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     server.set_field("user:2", "flags", "nk").await;
     ok(bob.vote(one, "up").await);
@@ -64,10 +59,8 @@ async fn votes_on_own_items_are_free_of_karma(server: Server) {
     let alice = server.member("alice").await;
     let id = alice.submit_text("One", "text").await;
     // An imported item may lack its author's vote.
-    let mut batch = Batch::new();
-    batch.sorted_remove("news.up:1", "1");
-    batch.set_field("news:1", "up", "0");
-    server.commit(batch).await;
+    server.write(|batch| batch.sorted_remove("news.up:1", "1")).await;
+    server.set_field("news:1", "up", "0").await;
     server.set_karma(&alice, 0).await;
     ok(alice.vote(id, "down").await);
     assert_eq!(server.karma(&alice).await, 0);
@@ -76,7 +69,7 @@ async fn votes_on_own_items_are_free_of_karma(server: Server) {
 
 #[in_memory]
 async fn a_user_has_one_vote_on_an_item_up_or_down_never_both(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     server.set_karma(&bob, 100).await;
     ok(bob.vote(one, "up").await);
@@ -92,7 +85,7 @@ async fn a_user_has_one_vote_on_an_item_up_or_down_never_both(server: Server) {
 
 #[in_memory]
 async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.write(|batch| batch.delete("user:1")).await;
     ok(bob.vote(id, "up").await);
@@ -104,8 +97,7 @@ async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user(server: Server) {
 /// 10; the rank is score * 1000000 / (age + 8 h)^1.1.
 #[in_memory]
 async fn score_and_rank_are_stored_with_every_vote(server: Server) {
-    let alice = server.member("alice").await;
-    let voter = server.member("voter").await;
+    let [alice, voter] = server.people(["alice", "voter"]).await;
     server.set_karma(&voter, 1_000).await;
     for (up, down, direction, score) in [
         (3, 0, "up", 4.0),
@@ -119,10 +111,8 @@ async fn score_and_rank_are_stored_with_every_vote(server: Server) {
     ] {
         let id = alice.submit_text("Item", "text").await;
         let key = format!("news:{id}");
-        let mut batch = Batch::new();
         let counters = [("up", up.to_string()), ("down", down.to_string())];
-        batch.set_fields(key.clone(), counters);
-        server.commit(batch).await;
+        server.write(|batch| batch.set_fields(&key, counters)).await;
         server.advance(1_000);
         ok(voter.vote(id, direction).await);
         let stored: f64 = server.field(&key, "score").await.unwrap().parse().unwrap();
@@ -147,7 +137,7 @@ async fn the_constants_of_karma_are_settings() {
         ("karma.visit_seconds", "60"),
     ];
     let server = Server::start(Engine::Memory, &settings).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
     ok(bob.vote(one, "up").await);
     assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (15, 8));
@@ -160,7 +150,7 @@ async fn the_constants_of_karma_are_settings() {
 
 #[in_memory]
 async fn a_karma_that_is_no_number_is_not_made_up(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     server.set_field("user:2", "karma", "many").await;
     refused(bob.vote(id, "up").await);
@@ -171,34 +161,33 @@ async fn a_karma_that_is_no_number_is_not_made_up(server: Server) {
 
 #[in_memory]
 async fn a_refused_vote_carries_the_votes_and_a_page_can_ask_for_them(server: Server) {
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let [alice, bob] = server.people(["alice", "bob"]).await;
     let id = alice.submit_text("One", "text").await;
     let comment = alice.comment(id, "words").await;
     let removed = alice.submit_text("Two", "text").await;
     server.set_karma(&bob, 100).await;
     let asked = format!("/api/votes?of={id},{id}-{comment},99,{id}-99,{removed}");
     ok(alice.delete(removed).await);
-    let votes = async |client: &crate::client::Client| ok(client.api_get(&asked).await)["votes"].clone();
-    let state = |of: String, voted: &str, up: u64, down: u64| serde_json::json!({"of": of, "voted": voted, "up": up, "down": down});
-    let story = id.to_string();
-    let on_comment = format!("{id}-{comment}");
+    let votes = async |client: &Client| ok(client.api_get(&asked).await)["votes"].clone();
+    let state = |of: String, voted: &str, up: u64, down: u64| json!({"of": of, "voted": voted, "up": up, "down": down});
+    let (story, on_comment) = (id.to_string(), format!("{id}-{comment}"));
     let none = [state(story.clone(), "none", 1, 0), state(on_comment.clone(), "none", 1, 0)];
-    assert_eq!(votes(&bob).await, serde_json::json!(none));
+    assert_eq!(votes(&bob).await, json!(none));
     ok(bob.vote(id, "up").await);
     ok(bob.vote_comment(id, comment, "down").await);
     let cast = [state(story, "up", 2, 0), state(on_comment, "down", 1, 1)];
-    assert_eq!(votes(&bob).await, serde_json::json!(cast));
+    assert_eq!(votes(&bob).await, json!(cast));
     for (refused, up, down, voted) in [
         (bob.vote(id, "down").await, 2, 0, "up"),
         (bob.vote_comment(id, comment, "up").await, 1, 1, "down"),
         (alice.vote(id, "up").await, 2, 0, "up"),
     ] {
         assert_eq!(refused["error"], ALREADY);
-        let expected = serde_json::json!({"voted": voted, "up": up, "down": down});
+        let expected = json!({"voted": voted, "up": up, "down": down});
         assert_eq!(refused["votes"], expected, "{refused}");
     }
     let carol = server.member("carol").await;
-    let none = serde_json::json!({"voted": "none", "up": 2, "down": 0});
+    let none = json!({"voted": "none", "up": 2, "down": 0});
     assert_eq!(carol.vote(id, "none").await["votes"], none);
     refused(server.visitor().api_get(&asked).await);
     let most = |count: usize| format!("/api/votes?of={}", vec!["1"; count].join(","));

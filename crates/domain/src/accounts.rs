@@ -73,3 +73,41 @@ pub mod two_factor;
 pub mod unsubscribing;
 pub mod users;
 pub mod visit;
+
+pub use self::{
+    account::Owner,
+    inbox::{EntryId, OnPage},
+    message_threads::MessageThread,
+    notices::Notice,
+    outbox::{DigestsDue, WaitingMail},
+    reader::{Collapsed, Perspective, Reader, Sight},
+    reading_key::ReadingKey,
+    recent_votes::{RecentVotes, VotedOn},
+    roles::GivenRole,
+    seen::{ProfileTexts, Seen, ShownIn, Viewed, Visible},
+    session_store::{Device, LoginMethod, OpenSession, Session, VisitSession},
+    two_factor::{Answer, HostMove, RelyingParty, SecondFactors},
+    users::{ApiSecret, Flags},
+    visit::SharedVisit,
+};
+pub(crate) use self::{
+    inbox::{Delivery, Message, NewestUnread},
+    invitations::Invitation,
+    login::Attempt,
+    mutes::Avoidance,
+    notified::Notified,
+    people::{People, PersonNames, UserNames},
+    reading_key::READING_KEY,
+    recent_votes::{ArticleEffect, RecentVote, VoteEffect},
+    roles::Holder,
+    session_store::AllSessions,
+    signup_limits::SignupLimits,
+    two_factor::TWO_FACTOR,
+    unsubscribing::MAIL_SECRET,
+    users::{
+        ADMINISTRATOR_FLAG, CONFIRMED_EMAIL, CREDENTIALS_VERSION, DEACTIVATED, DELETED_USERNAME, DISMISSED,
+        ESTABLISHED, EarlierSession, INBOX_FEED, INVITED_BY, MAIL_REFUSED, MODERATOR_FLAG, NEW_EMAIL,
+        OIDC_IDENTITY, OIDC_ROLE, REMOVED_TEXTS, ROLE_PASSWORD, SHORT_PASSWORD, UNCONFIRMED, UNTRUSTED_KARMA,
+    },
+    visit::CacheResult,
+};

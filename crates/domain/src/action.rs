@@ -6,7 +6,6 @@
 //! `|| async { ... }` and not `async || { ... }`: the compiler cannot prove yet that the
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
-use crate::process_state::process_state;
 use crate::repeats::{self, KeptAnswer, NamedRequest};
 use crate::site::apply_in;
 use crate::{Applied, Error, Refusal, Result, Site};
@@ -87,7 +86,7 @@ impl<T> Decision<T> {
     /// # Errors
     /// The refusal.
     pub(crate) fn done_already(request: Option<&NamedRequest>, answer: T, refusal: Refusal) -> Result<Self> {
-        match request.filter(|request| request.sets_state()) {
+        match request.filter(|request| request.sets_state) {
             Some(request) => Ok(Self::confirm(Some(request), answer)),
             None => Err(refusal.into()),
         }
@@ -102,7 +101,7 @@ impl<T> Decision<T> {
         let mut commit = match self {
             Self::Commit(commit) => commit,
             Self::Done(answer) | Self::Confirm(answer) => {
-                if request.is_none_or(NamedRequest::sets_state) {
+                if request.is_none_or(|request| request.sets_state) {
                     return Ok(Self::confirm(request, answer));
                 }
                 Commit { batch: Batch::new(), answer, rejections: Vec::new(), request: None }
@@ -267,7 +266,7 @@ pub(crate) struct Turns {
     permits: Semaphore,
 }
 
-process_state!(Turns);
+crate::process_state!(Turns);
 
 impl Default for Turns {
     fn default() -> Self {

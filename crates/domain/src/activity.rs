@@ -3,9 +3,9 @@
 //!
 //! It has no keys of its own.
 
-use crate::counts::{self, CountedAction};
-use crate::process_state::process_state;
+use crate::Site;
 use crate::values::{Hour, MAX_UNKEPT_HOURS, Timestamp};
+use crate::{CountedAction, counts};
 use parking_lot::Mutex;
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub struct ActionCounters {
     taken: Mutex<TakenFigures>,
 }
 
-process_state!(ActionCounters);
+crate::process_state!(ActionCounters);
 
 #[derive(Debug, Default)]
 struct TakenFigures {
@@ -29,13 +29,15 @@ struct TakenFigures {
     people: [u64; 2],
 }
 
-impl ActionCounters {
+impl Site {
     /// Counts an action that was done: its batch is applied. Metrics count it too.
     pub fn count(&self, action: CountedAction) {
         counts::count(action);
-        self.totals[action as usize].fetch_add(1, Ordering::Relaxed);
+        self.of::<ActionCounters>().totals[action as usize].fetch_add(1, Ordering::Relaxed);
     }
+}
 
+impl ActionCounters {
     /// Counts an account that is here after `before`, if it was not here in this hour.
     pub(crate) fn count_visit(&self, before: Option<Timestamp>, now: Timestamp) {
         let differs = |same: fn(Timestamp) -> u64| before.is_none_or(|before| same(before) != same(now));
@@ -142,7 +144,7 @@ impl Figures {
 #[derive(Debug, Default)]
 pub(crate) struct Unkept(Mutex<Vec<(Hour, Figures)>>);
 
-process_state!(Unkept);
+crate::process_state!(Unkept);
 
 impl Unkept {
     /// Adds what happened since the last call.

@@ -5,15 +5,11 @@ mod waiting;
 
 pub use waiting::{Backlog, Queues, waiting};
 
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
 use crate::action::Logging;
-use crate::audit::AUDIT;
 use crate::identity::{Identity, LINKS, LOGO, stored_picture};
-use crate::values::identity::stored_links;
 use crate::values::site_settings::{NAME, SITE_SETTINGS, SiteSetting, given_by};
-use crate::values::{Action, Logo, SitePart, SiteReaders, Timestamp, UserId};
-use crate::{Decision, Result, Site, fields, identity, keys};
+use crate::values::{Action, Logo, SitePart, SiteReaders, Timestamp, UserId, stored_links};
+use crate::{AUDIT, Decision, Result, Site, User, Visit, fields, identity, keys};
 use tidings_keyspace::{Batch, read};
 use tidings_language::t;
 

@@ -9,10 +9,8 @@
 //! `note` looks at each batch just before it is committed, so actions that write a title, a text or a state need not
 //! know about the feed. Votes, counts and ranks are not in it.
 
-use crate::values::secrets::random_token;
-use crate::values::text_forms::{read_text, shown};
-use crate::values::{CommentAddress, Hostname, NewsId, NotAnId, TweetId, UserId, WITHHELD};
-use crate::{Decision, Result, Site, fields, keys};
+use crate::values::{CommentAddress, Hostname, NewsId, NotAnId, TweetId, UserId, WITHHELD, read_text, shown};
+use crate::{Result, Site, draws, fields, keys};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
@@ -160,17 +158,7 @@ pub fn last() -> impl Fetch<Value = FeedPlace> {
 /// The number of the store, which tells an index whether it is of this one. The first server that asks draws it.
 /// Backups have none, so a restored store gets another. Rounds: 2.
 pub async fn store_number(site: &Site) -> Result<String> {
-    site.act_without_turns(2, || async {
-        if let Some(number) = site.store.fetch(read::string(keys::STORE_NUMBER)).await? {
-            return Ok(Decision::Done(number));
-        }
-        let number = random_token()?;
-        let mut batch = Batch::new();
-        batch.key_absent(keys::STORE_NUMBER);
-        batch.set(keys::STORE_NUMBER, &number);
-        Ok(Decision::commit(batch, number))
-    })
-    .await
+    draws::drawn_once(site, keys::STORE_NUMBER).await
 }
 
 #[cfg(test)]

@@ -5,24 +5,20 @@ pub(crate) mod erasing;
 pub(crate) mod store_rules;
 
 use crate::accounts::people::holder;
-use crate::accounts::reader::Perspective;
-use crate::accounts::seen::{ProfileTexts, ShownIn};
-use crate::accounts::users::User;
+use crate::accounts::{Perspective, ProfileTexts, ShownIn};
 use crate::articles::stories::StoredStory;
 use crate::comments::comment::StoredComment;
-use crate::error::NothingToDo;
 use crate::jobs::Job;
-use crate::news::item::News;
 use crate::post_state::Moderated;
 use crate::records::{self, AsRead};
 use crate::submissions::read_announcement;
 use crate::timelines::stored as tweets;
-use crate::timelines::tweets::{Tweet, TweetDraft};
+use crate::timelines::tweets::TweetDraft;
 use crate::values::{
     Closed, CommentAddress, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing,
     Timestamp, UserId, Withheld,
 };
-use crate::{Error, Refusal, Result, Site, keys};
+use crate::{Error, News, NothingToDo, Refusal, Result, Site, Tweet, User, keys};
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, read};
 use tidings_language::t;
 

@@ -3,8 +3,7 @@
 //! A counter has a fixed name and, as its label, one of few words. Its handle is made once.
 //! Without a recorder, as in commands and tests, counting does nothing.
 
-use crate::values::RatedAction;
-use crate::values::text_forms::named;
+use crate::values::{RatedAction, named};
 use crate::{Error, Refusal, Result};
 use metrics::Counter;
 use std::sync::OnceLock;

@@ -2,22 +2,16 @@
 
 pub(crate) mod leave;
 
-use crate::accounts::account::Owner;
-use crate::accounts::reading_key::READING_KEY;
-use crate::accounts::session_store::AllSessions;
 use crate::accounts::two_factor::stored;
-use crate::accounts::unsubscribing::MAIL_SECRET;
-use crate::accounts::users::{
-    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, OIDC_ROLE, Role,
+use crate::accounts::{
+    AllSessions, CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, MAIL_SECRET,
+    NEW_EMAIL, OIDC_ROLE, Owner, READING_KEY, applications, outbox, roles, sessions, single_sign_on,
 };
-use crate::accounts::{applications, outbox, roles, sessions, single_sign_on};
-use crate::audit::AUDIT;
 use crate::contributions::erasing::{ERASE_ALL, NAME};
 use crate::jobs::{self, Job, Jobs};
 use crate::timelines::versions;
-use crate::values::secrets::random_token;
-use crate::values::{Digest, Moment};
-use crate::{Decision, Result, Site, keys};
+use crate::values::{Digest, Moment, random_token};
+use crate::{AUDIT, Decision, Result, Role, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 

@@ -3,18 +3,12 @@
 //! It has no keys of its own: [`crate::accounts::outbox`] knows who gets a digest, and when.
 //! Every digest chooses from the newest stories, which are read once for many readers.
 
-use crate::accounts::outbox::DigestsDue;
-use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Perspective, Reader};
-use crate::accounts::seen::{Seen, ShownIn};
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
-use crate::news::item::News;
+use crate::accounts::{DigestsDue, Perspective, Reader, Seen, ShownIn, UserNames};
 use crate::values::{
     DIGEST_CANDIDATES, DIGEST_FOLLOWED_STORIES, DIGEST_MAX_AGE_SECONDS, DIGEST_STORIES, Day, Digest, NewsId,
     Timestamp, UserId,
 };
-use crate::{Result, Site, fields, keys};
+use crate::{News, Result, Site, User, Visit, fields, keys};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};

@@ -8,7 +8,7 @@
 //! batch fails if somebody else has drawn since the counters were read. The next attempt draws its numbers
 //! apart, and nobody can take those: they are flushed with the post.
 
-use crate::values::{ItemNumber, NewsId};
+use crate::values::{ItemNumber, NewsId, random_token};
 use crate::{Applied, Decision, Error, Result, Site, keys};
 use std::iter::zip;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -179,6 +179,26 @@ fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64>
     let Some(counter) = counters.first() else { return Ok(0) };
     let first = ItemNumber::try_from(last.saturating_sub(count).saturating_add(1));
     first.map(|first| first.0).map_err(|_| counter.unusable())
+}
+
+/// The next number of a counter that no other program draws from. Rounds: 1.
+pub(crate) async fn next_id<T: TryFrom<i64>>(site: &Site, counter: &str) -> Result<T> {
+    T::try_from(site.store.next_id(counter).await?).map_err(|_| unusable(counter))
+}
+
+/// The secret under a key, which the first server of the store draws. Rounds: 1, and a commit for the first.
+pub(crate) async fn drawn_once(site: &Site, key: &str) -> Result<String> {
+    site.act_without_turns(2, || async {
+        if let Some(stored) = site.store.fetch(read::string(key)).await? {
+            return Ok(Decision::Done(stored));
+        }
+        let drawn = random_token()?;
+        let mut batch = Batch::new();
+        batch.key_absent(key);
+        batch.set(key, &drawn);
+        Ok(Decision::commit(batch, drawn))
+    })
+    .await
 }
 
 fn unusable(counter: &str) -> Error {

@@ -14,19 +14,16 @@ pub mod site;
 
 pub use records::{
     AccountRecord, CommentRecord, FlagRecord, InboxRecord, ListedRecord, MessageRecord, MuteRecord,
-    PersonRecord, Record, RestrictionRecord, SessionRecord, SettingsRecord, StoryRecord, TopicRecord,
-    TweetRecord, VoteChoice, VoteRecord, VotedKind,
+    PersonRecord, Record, RestrictionRecord, SettingsRecord, StoryRecord, TopicRecord, TweetRecord,
+    VoteRecord, VotedKind,
 };
 
-use crate::accounts::actor::Actor;
-use crate::accounts::session_store::VisitSession;
-use crate::accounts::users::User;
-use crate::process_state::process_state;
-use crate::values::text_forms::named;
+use crate::accounts::VisitSession;
 use crate::values::{
     EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT, Moment, RatedAction, UserId,
+    named,
 };
-use crate::{Error, Refusal, Result, Site, keys};
+use crate::{Actor, Error, Refusal, Result, Site, User, keys};
 use parking_lot::Mutex;
 use reading::ReadStep;
 use std::iter::Peekable;
@@ -99,7 +96,7 @@ pub struct ExportPart {
 #[derive(Default)]
 struct UnderWay(Mutex<Vec<UserId>>);
 
-process_state!(UnderWay);
+crate::process_state!(UnderWay);
 
 /// The place of an export, free again when this is dropped.
 struct ExportSlot<'a> {

@@ -15,21 +15,13 @@ mod of_thing;
 pub(crate) use erasing::{erase, erase_note, forget, forget_person};
 pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
 
-use crate::accounts::actor::Actor;
-use crate::accounts::seen::ShownIn;
-use crate::accounts::trust;
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
-use crate::activity::ActionCounters;
-use crate::contributions::Contribution;
-use crate::counts::CountedAction;
-use crate::news::item::News;
+use crate::accounts::{ShownIn, trust};
 use crate::review::WaitingRows;
 use crate::values::{
     DECIDED_FLAGS, Flag, FlagNote, FlagReason, MAX_FLAGS, Moment, NewsId, NewsUrl, RatedAction, Thing,
     UserId, Weight, Withheld,
 };
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Actor, Contribution, CountedAction, Decision, News, Refusal, Result, Site, User, Visit, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The reason and the note of a flag.
@@ -91,7 +83,7 @@ pub async fn flag(
         actor.decide(batch, (), &())
     });
     flagged.await?;
-    site.of::<ActionCounters>().count(CountedAction::Flag);
+    site.count(CountedAction::Flag);
     site.of::<WaitingRows>().forget();
     Ok(())
 }

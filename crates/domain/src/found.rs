@@ -1,9 +1,6 @@
 //! The findings of a search, as one viewer sees them now: whatever an index says, nobody reads here what they may not.
 
-use crate::Result;
-use crate::accounts::seen::{Seen, ShownIn};
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
+use crate::accounts::{Seen, ShownIn};
 use crate::changes::Findable;
 use crate::comments::lists::{self as comment_lists, SiteComment};
 use crate::news::lines::NewsLine;
@@ -11,6 +8,7 @@ use crate::news::lists as news_lists;
 use crate::timelines::lines::TweetLine;
 use crate::timelines::reading;
 use crate::values::Hostname;
+use crate::{Result, User, Visit};
 use std::collections::HashMap;
 use tidings_keyspace::Fetch;
 

@@ -1,7 +1,6 @@
 //! The server on which home timelines are, if they are apart from the store (`timelines.store`): its connections,
 //! and whether it can be used. `timelines::homes` deals with the data on it.
 
-use crate::process_state::process_state;
 use crate::{Error, Site, keys};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -20,7 +19,7 @@ const AWAY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 struct SiteHomes(OnceLock<Arc<HomeServer>>);
 
-process_state!(SiteHomes);
+crate::process_state!(SiteHomes);
 
 impl Site {
     /// The same site with home timelines on the server of a URL; in the store if it is empty. The server is

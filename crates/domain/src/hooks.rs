@@ -15,10 +15,10 @@
 pub(crate) mod store_rules;
 
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::values::text_forms::{read_text, record_text, shown};
 use crate::values::{
     CommentAddress, HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, Hook, HookId, HookKind,
-    HookResult, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES, ModerationId, Moment, NewsId, Thing, Timestamp, UserId,
+    HookResult, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES, Malformed, ModerationId, Moment, NewsId, Thing,
+    Timestamp, UserId, read_text, record_text, shown,
 };
 use crate::{Result, Site, fields, keys};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,12 +82,7 @@ shown!(Event: |event| {
     }
 });
 
-/// The text is not the name of an event or of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not the name of an event")]
-pub struct NotAnEvent;
-
-read_text!(Event or NotAnEvent: |text| {
+read_text!(Event or Malformed: |text| {
     if text == TEST {
         return Some(Self::Test);
     }
@@ -118,7 +113,7 @@ pub struct HookMessage {
     pub event: Event,
 }
 
-record_text!(HookMessage or NotAnEvent: {since} ":" {event});
+record_text!(HookMessage or Malformed: {since} ":" {event});
 
 /// The hooks of a hash, by their numbers; those that cannot be read are left out.
 pub(crate) fn of_hash(Hash(stored): &Hash) -> BTreeMap<HookId, Hook> {
@@ -286,9 +281,9 @@ mod tests {
             assert_eq!(message.parse::<HookMessage>().unwrap().to_string(), message);
         }
         for bad in ["", "story", "story:0", "comment:7", "flag:7", "queue:rule:x", "test:1", "other:1"] {
-            assert_eq!(bad.parse::<Event>(), Err(NotAnEvent), "{bad}");
+            assert_eq!(bad.parse::<Event>(), Err(Malformed), "{bad}");
         }
-        assert_eq!("x:story:7".parse::<HookMessage>(), Err(NotAnEvent));
+        assert_eq!("x:story:7".parse::<HookMessage>(), Err(Malformed));
     }
 
     #[tokio::test]

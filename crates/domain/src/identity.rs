@@ -9,13 +9,11 @@
 
 use crate::cache::{MEBIBYTE, Shared, View};
 use crate::fields::{self, StoredFields, report};
-use crate::process_state::process_state;
 use crate::site::apply;
-use crate::values::identity::read_links;
 use crate::values::site_settings::SiteTexts;
 use crate::values::{
     AccountRules, Announcement, FooterLink, LogoFile, Restriction, SavedReasons, TagOrigin, Timestamp,
-    YoungHold,
+    YoungHold, read_links,
 };
 use crate::{Applied, Error, Result, Site, keys};
 use base64::Engine as _;
@@ -68,7 +66,7 @@ impl Default for LastRead {
     }
 }
 
-process_state!(LastRead);
+crate::process_state!(LastRead);
 
 impl LastRead {
     pub(crate) fn get(&self) -> Shared<Identity> {

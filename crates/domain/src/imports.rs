@@ -12,11 +12,10 @@ pub use people::import_accounts;
 
 use crate::articles::stories as stored;
 use crate::draws::{Draw, Sequence};
-use crate::items::{self, Item};
-use crate::news::item::{News, TEXT_SCHEME};
+use crate::news::item::TEXT_SCHEME;
 use crate::submissions::url_guards;
 use crate::values::{Body, ImportedVotes, ItemNumber, NewsId, NewsUrl, Timestamp, Topics, UserId};
-use crate::{Error, Result, Site, keys};
+use crate::{Error, Item, News, Result, Site, items, keys};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};

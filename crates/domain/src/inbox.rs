@@ -10,21 +10,15 @@ use crate::accounts::inbox::{
 };
 use crate::accounts::mentioned::names_in;
 use crate::accounts::message_threads::message_at;
-use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Collapsed, Perspective, Reader};
-use crate::accounts::seen::{Seen, ShownIn, Viewed};
-use crate::accounts::users::User;
-use crate::accounts::visit::{COUNTED_UNREAD, Visit};
+use crate::accounts::visit::COUNTED_UNREAD;
+use crate::accounts::{Collapsed, Perspective, Reader, Seen, ShownIn, UserNames, Viewed};
 use crate::cache::MEBIBYTE;
-use crate::comments::comment::Comment;
 use crate::comments::lists::title_of;
 use crate::contributions::story_of_comment_in;
-use crate::news::item::News;
-use crate::timelines::tweets::Tweet;
 use crate::values::{
     CommentAddress, MessageAddress, NewsId, StoredMessage, Timestamp, TweetId, UserId, size,
 };
-use crate::{Result, Site, keys};
+use crate::{Comment, News, Result, Site, Tweet, User, Visit, keys};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_keyspace::{Boxed, Fetch, read};
@@ -179,10 +173,9 @@ crate::cache_kind! {
     struct SeenUnread: UserId => u64, "seen_unread", MEBIBYTE, |_, _| 0;
 }
 
-/// The visit of somebody who is shown the badge: it counts only what they can see of the newest unread entries.
-#[must_use]
-pub const fn showing_badge(visit: Visit) -> Visit {
-    visit.reading_badge(seen_unread)
+/// The viewer is shown the badge: it counts only what they can see of the newest unread entries.
+pub const fn show_badge(visit: &mut Visit) {
+    visit.read_badge = Some(seen_unread);
 }
 
 /// How many of the newest unread entries of the viewer are about what they can see.

@@ -5,8 +5,7 @@
 //! drawn. A number is drawn together with the post's own id (see [`draws`](crate::draws)). No number is given twice.
 
 use crate::changes::Findable;
-use crate::values::text_forms::{read_text, shown};
-use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId};
+use crate::values::{CommentAddress, ImportSource, ItemNumber, NewsId, NotAnId, read_text, shown};
 use crate::{Applied, Decision, Result, Site, fields, keys};
 use std::collections::HashMap;
 use std::fmt::Display;

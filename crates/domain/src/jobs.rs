@@ -25,9 +25,7 @@ pub use status::{JobStatus, Jobs, status};
 pub(crate) use worker::run;
 
 use crate::queue::{Lane, Lease};
-use crate::values::secrets::random_token;
-use crate::values::text_forms::shown;
-use crate::values::{Moment, UserId};
+use crate::values::{Moment, UserId, random_token, shown};
 use crate::{Decision, Error, Result, Site, counts, fields, keys};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;

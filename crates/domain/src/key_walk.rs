@@ -1,8 +1,7 @@
 //! Going over the names of all keys of a store.
 
-use crate::Error;
 use crate::keys::families::Family;
-use crate::report::Advance;
+use crate::{Advance, Error};
 use tidings_keyspace::Store;
 
 /// Names that are read at a time.

@@ -6,11 +6,9 @@
 //!
 //! It has no keys of its own.
 
-use crate::process_state::process_state;
-use crate::values::text_forms::record_text;
 use crate::values::{
-    MARK_DELAY_SECONDS, MARK_INTERVAL_SECONDS, MARKS_PER_BATCH, MAX_PENDING_MARKS, NewsId, READING_SECONDS,
-    Timestamp, UserId,
+    MARK_DELAY_SECONDS, MARK_INTERVAL_SECONDS, MARKS_PER_BATCH, MAX_PENDING_MARKS, Malformed, NewsId,
+    READING_SECONDS, Timestamp, UserId, record_text,
 };
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -70,12 +68,7 @@ impl ThreadMark {
     }
 }
 
-/// The text is not a mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not how far somebody has read a thread")]
-pub struct NotAMark;
-
-record_text!(ThreadMark or NotAMark: {time} " " {since} " " {new_after} " " {newest} " " {comments});
+record_text!(ThreadMark or Malformed: {time} " " {since} " " {new_after} " " {newest} " " {comments});
 
 /// The state of somebody's mark of one thread on this server, beyond what is stored.
 #[derive(Debug, Clone, Copy, Default)]
@@ -122,7 +115,7 @@ pub(crate) enum WhichMarks {
 #[derive(Default)]
 pub(crate) struct PendingMarks(Mutex<HashMap<UserId, HashMap<NewsId, PendingMark>>>);
 
-process_state!(PendingMarks);
+crate::process_state!(PendingMarks);
 
 impl PendingMarks {
     /// The pending marks of a reader.
@@ -211,7 +204,7 @@ mod tests {
         assert_eq!(mark.to_string(), "1000000 1000000 7 7 7");
         assert_eq!(mark.to_string().parse(), Ok(mark));
         for text in ["", "1", "1 2 3 4", "1 2 3 4 5 6", "1 2 3 4 x", "1 2 3 4 -5"] {
-            assert_eq!(text.parse::<ThreadMark>(), Err(NotAMark), "{text:?}");
+            assert_eq!(text.parse::<ThreadMark>(), Err(Malformed), "{text:?}");
         }
     }
 

@@ -12,8 +12,7 @@ pub mod unfinished;
 mod unseen;
 mod withdrawn;
 
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::{confirmation, karma, names};
+use crate::accounts::{DEACTIVATED, confirmation, karma, names};
 use crate::comments::comment::Comment;
 use crate::items::{self, Item};
 use crate::key_walk::{KeyWalk, first_parts};
@@ -244,7 +243,7 @@ async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<()> {
         Err(Error::Internal(error)) => tracing::warn!(error, "cannot raise the counter of articles"),
         Err(error) => return Err(error),
     }
-    names::fold_all_usernames(site, advance).await
+    names::fold_chunks(site, u64::MAX, advance).await.map(drop)
 }
 
 /// The state of a store.

@@ -65,3 +65,11 @@ pub(crate) mod traces;
 
 pub use act::{moderate, moderate_as_administrator, undo};
 pub use case::{ModerationRequest, SeenRow};
+
+use self::case::{Case, Effect, demand_power};
+use self::changes::{ChangedFact, FactPart};
+use self::effect::effect_of;
+use self::log::Line;
+use self::people::{StoredPerson, read_person, told};
+use self::phases::{PHASE, Phase};
+use self::threads::read_story;

@@ -6,23 +6,17 @@
 pub mod lists;
 pub(crate) mod store_rules;
 
-use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Collapsed, Perspective, Sight};
-use crate::accounts::seen::{ProfileTexts, Seen, ShownIn};
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
+use crate::accounts::people::holder;
+use crate::accounts::{Collapsed, Perspective, ProfileTexts, Seen, ShownIn, Sight, UserNames};
 use crate::changes::Findable;
-use crate::comments::comment::Comment;
 use crate::comments::outline::{ThreadLine, ThreadLines};
 use crate::comments::threads::{self, Thread};
-use crate::items::{self, Item};
-use crate::news::item::News;
 use crate::news::lines::NewsSummary;
 use crate::values::{
     CommentAddress, CommentId, CommentOrder, ITEM_UPDATES, ItemNumber, NewsId, SUBMITTED_ITEMS, Timestamp,
     UNKNOWN_ITEMS, UserId,
 };
-use crate::{Error, Refusal, Result, fields, keys};
+use crate::{Comment, Error, Item, News, Refusal, Result, User, Visit, items, keys};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -283,9 +277,7 @@ impl NumberedPerson {
 
 /// The person with exactly this name; `None` if there is nobody. Rounds: at most 3.
 pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>> {
-    let id = visit.fetch(read::string(keys::username_to_id(name))).await?;
-    let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
-    let Some(id) = id else { return Ok(None) };
+    let Some(id) = visit.fetch(holder(name)).await? else { return Ok(None) };
     let newest = |key| read::sorted_range(key, Order::Descending, 0, SUBMITTED_ITEMS);
     let (user, posted, comments) = visit
         .fetch((User::by_id(id), newest(keys::user_posted(id)), newest(keys::user_comments(id))))

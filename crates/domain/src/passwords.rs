@@ -24,8 +24,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::values::text_forms::never_logged;
-use crate::values::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES};
+use crate::values::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES, never_logged};
 
 /// The least memory that OWASP recommends for Argon2id with two passes.
 const MEMORY_KIBIBYTES: u32 = 19_456;

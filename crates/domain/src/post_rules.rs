@@ -9,9 +9,8 @@
 //! Keys: `rules:all` and `rules:count`.
 
 use crate::cache::{MEBIBYTE, Shared, View};
-use crate::values::post_rule::without_www;
 use crate::values::{
-    MAX_RULES_BYTES, Phrases, PostRule, RuleEffect, RuleId, RuleKind, Timestamp, lookalikes,
+    MAX_RULES_BYTES, Phrases, PostRule, RuleEffect, RuleId, RuleKind, Timestamp, lookalikes, without_www,
 };
 use crate::{Error, Refusal, Result, Site, fields, keys};
 use regex::{RegexSet, RegexSetBuilder};

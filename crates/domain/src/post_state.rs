@@ -1,8 +1,7 @@
 //! How moderators change the state of a post: a story, a comment or a tweet. The batch that writes it, and what follows, is
 //! [`crate::records::change`].
 
-use crate::values::withheld::stays_secret;
-use crate::values::{ModerationId, RemovedBy, Withheld};
+use crate::values::{ModerationId, RemovedBy, Withheld, stays_secret};
 
 /// The fields of a post that say who sees it.
 pub(crate) struct StateFields<'a> {

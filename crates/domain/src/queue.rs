@@ -9,11 +9,9 @@
 //! Nothing is put off or left to a server for much longer than intended, even if the clock is set back meanwhile:
 //! `Timestamp::has_come` is the one guard.
 
-use crate::process_state::process_state;
-use crate::values::retries::wait_after;
-use crate::values::secrets::random_token;
-use crate::values::text_forms::record_text;
-use crate::values::{HookId, LAST_WAIT_SECONDS, Moment, Timestamp};
+use crate::values::{
+    HookId, LAST_WAIT_SECONDS, Malformed, Moment, Timestamp, random_token, record_text, wait_after,
+};
 use crate::{Applied, Result, Site, keys};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -141,7 +139,7 @@ impl Fate {
 /// The name of a server among those that use a store, for as long as it runs.
 struct ServerName(String);
 
-process_state!(ServerName);
+crate::process_state!(ServerName);
 
 impl Default for ServerName {
     fn default() -> Self {
@@ -159,12 +157,7 @@ pub(crate) struct StoredLease {
     by: String,
 }
 
-/// The text is not a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a lease")]
-pub(crate) struct NotALease;
-
-record_text!(StoredLease or NotALease: {until} ":" {length} ":" {by});
+record_text!(StoredLease or Malformed: {until} ":" {length} ":" {by});
 
 /// Adds to a batch that others leave something alone: to a server, or to rest.
 fn write_held(batch: &mut Batch, of: &str, by: &str, now: Moment, length: Duration) -> String {

@@ -17,7 +17,6 @@ mod local;
 mod stored;
 
 use self::local::LocalBuckets;
-use crate::process_state::process_state;
 use crate::values::{
     ClientNetworks, CountedNetwork, EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, Lacking, MAX_RATED_SOURCES,
     Moment, POSTS_PER_ADDRESS, Rate, RateRules, RatedAction, UserId,
@@ -68,7 +67,7 @@ pub(crate) struct Buckets {
     reports: Reports,
 }
 
-process_state!(Buckets);
+crate::process_state!(Buckets);
 
 /// The minute in which each source was last reported. Bounded like the buckets.
 struct Reports(Cache<(RatedAction, RequestSource), u64>);

@@ -29,7 +29,6 @@ mod answer;
 
 pub use answer::KeptAnswer;
 
-use crate::process_state::process_state;
 use crate::site::apply_in;
 use crate::values::{RequestHash, RequestName, UserId};
 use crate::{Applied, Error, Result, Site, keys};
@@ -56,7 +55,7 @@ pub struct NamedRequest {
     key: String,
     name: RequestName,
     /// Whether it acts again, and keeps no answer.
-    sets_state: bool,
+    pub(crate) sets_state: bool,
     /// Whether a batch that was to be committed notes the answer or sets the state, or the action has waited for
     /// replicas itself.
     is_noted: Arc<AtomicBool>,
@@ -96,11 +95,6 @@ impl NamedRequest {
     /// The client's name for the request.
     pub fn name(&self) -> &str {
         self.name.as_str()
-    }
-
-    /// Whether it sets a state.
-    pub(crate) const fn sets_state(&self) -> bool {
-        self.sets_state
     }
 
     /// Adds the answer to a batch, which then fails if the request was answered already. To the batch that
@@ -249,7 +243,7 @@ fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<
 #[derive(Default)]
 pub(crate) struct AnsweredNames(Mutex<VecDeque<u64>>);
 
-process_state!(AnsweredNames);
+crate::process_state!(AnsweredNames);
 
 impl AnsweredNames {
     fn knows(&self, key: &str) -> bool {

@@ -4,10 +4,8 @@
 //! is read from the thing itself, so a row is nothing but a place in the order: how much its
 //! reasons weigh, then how long it has waited. Both are in the score.
 
-use crate::hooks::{self, Event};
-use crate::process_state::process_state;
 use crate::values::{Thing, Timestamp};
-use crate::{Result, Site, keys};
+use crate::{Result, Site, hooks, keys};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -15,7 +13,7 @@ use tidings_keyspace::{Batch, Fetch, Order, read};
 /// read it along, so it costs none of its own.
 pub(crate) struct WaitingRows(AtomicU64);
 
-process_state!(WaitingRows);
+crate::process_state!(WaitingRows);
 
 impl Default for WaitingRows {
     fn default() -> Self {
@@ -123,7 +121,7 @@ impl QueuePlace {
 /// A row of the same thing moves to the new place.
 pub fn enqueue(batch: &mut Batch, thing: &Thing, now: Timestamp) {
     place(batch, thing, QueuePlace { weight: QueuePlace::ORDINARY, since: now });
-    hooks::write(batch, &Event::Queue(thing.clone()));
+    hooks::write(batch, &hooks::Event::Queue(thing.clone()));
 }
 
 /// Adds a row in a place, or moves it there.

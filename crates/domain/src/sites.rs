@@ -31,9 +31,9 @@ mod tally;
 mod twice;
 mod voting;
 
-pub use bans::{ban, finish_bans, unban};
+pub use bans::{finish_bans, set_ban};
 pub use boards::{Board, SiteLine, Span, leaderboard, leaderboard_of_sites};
-pub use cast_vote::{CastVote, NotAVote, Verdict, own_votes};
+pub use cast_vote::{CastVote, Verdict, own_votes};
 pub use history::{DayOfVotes, History, history};
 pub use investigations::{
     AuditLine, DailyVoter, VoterDetails, VoterVote, audit_lines, top_voters, voter_details, voter_votes,

@@ -6,8 +6,7 @@ mod kept;
 
 pub use kept::{Chronicle, chronicle, keep, note};
 
-use crate::accounts::visit::Visit;
-use crate::{Result, fields, keys};
+use crate::{Result, Visit, fields, keys};
 use tidings_keyspace::read;
 
 /// The number of users and news.

@@ -8,30 +8,25 @@ pub(crate) mod url_guards;
 pub use editing::{delete_news, edit_news};
 pub(crate) use editing::{read_announcement, write_edit};
 
-use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::users::{DEACTIVATED, User};
-use crate::accounts::{admission, origin_bans, trust};
-use crate::activity::ActionCounters;
+use crate::accounts::{DEACTIVATED, admission, origin_bans, trust};
 use crate::articles::stories as stored;
 use crate::articles::topics::KnownTopics;
-use crate::comments::comment::Comment;
 use crate::comments::notify::CommentNotice;
-use crate::counts::CountedAction;
 use crate::draws::{Draw, NEXT_ID, Sequence};
-use crate::hooks::{self, Event};
-use crate::items::{self, Item};
-use crate::news::item::{News, TEXT_SCHEME};
+use crate::news::item::TEXT_SCHEME;
 use crate::post_rules::CheckedPost;
 use crate::rates::counted::Limited;
-use crate::repeats::KeptAnswer;
 use crate::submissions::url_guards::Holders;
 use crate::timelines::tweets::{Audience, TweetDraft};
 use crate::values::{
     Body, CommentAddress, CommentId, Deed, ItemNumber, Moment, NewsId, NewsUrl, Timestamp, Title, Topics,
     TweetId, UserId,
 };
-use crate::{Decision, Refusal, Result, Site, keys, records};
+use crate::{
+    Actor, Comment, CountedAction, Decision, Item, KeptAnswer, News, Refusal, Result, Site, User, hooks,
+    items, keys, records,
+};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 use tidings_text::stored_text::StoredText;
@@ -258,11 +253,11 @@ pub async fn submit_news(
         let unused = stored::add(&mut batch, &news);
         let voters = [(author.id, now.timestamp())];
         let article_unused = stored::publish(&mut batch, (site, now.timestamp()), &news, &voters);
-        hooks::write(&mut batch, &Event::Story(id));
+        hooks::write(&mut batch, &hooks::Event::Story(id));
         if let Some(comment) = &first_comment {
             write_first(&mut batch, comment);
             CommentNotice::of_first_comment(site, now, comment).await?.write(&mut batch);
-            hooks::write(&mut batch, &Event::Comment(comment.address()));
+            hooks::write(&mut batch, &hooks::Event::Comment(comment.address()));
         }
         Decision::commit(batch, (Submitted::New(id), tweet))
             .draws_unused(unused, keys::NEWS_COUNT, id)
@@ -275,7 +270,7 @@ pub async fn submit_news(
         tweet.begin(site);
     }
     if !matches!(submitted, Submitted::Earlier(_)) {
-        site.of::<ActionCounters>().count(CountedAction::Story);
+        site.count(CountedAction::Story);
     }
     Ok(submitted)
 }

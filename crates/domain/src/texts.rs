@@ -4,13 +4,10 @@
 //! Nothing here is about one viewer. Things that a reader has muted, blocked or hidden are left out when
 //! somebody searches.
 
-use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::DEACTIVATED;
 use crate::changes::Findable;
-use crate::comments::comment::Comment;
-use crate::news::item::News;
-use crate::timelines::tweets::Tweet;
 use crate::values::{Hostname, NewsId, NewsUrl, RestrictionKind, Timestamp, TweetId, UserId, Withheld};
-use crate::{Result, Site, fields, keys};
+use crate::{Comment, News, Result, Role, Site, Tweet, User, fields, keys};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Stories whose comments are read in one round.

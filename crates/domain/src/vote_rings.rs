@@ -8,12 +8,10 @@
 
 mod reading;
 
-use crate::accounts::origins;
-use crate::accounts::people::People;
-use crate::accounts::users::User;
+use crate::accounts::{People, origins};
 use crate::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use crate::values::{Timestamp, UserId};
-use crate::{Error, Refusal, Result, Site};
+use crate::{Error, Refusal, Result, Site, User};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_vote_rings::{Found, SMALLEST, search};

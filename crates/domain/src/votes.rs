@@ -1,22 +1,17 @@
 //! Votes on news and on comments: one per user, up or down, never both. A vote can be taken
 //! back for a while; then everything that it did is undone.
 
-use crate::accounts::actor::Actor;
-use crate::accounts::people;
-use crate::accounts::recent_votes::{RecentVote, VoteEffect, VotedOn};
-use crate::accounts::users::{Role, User};
-use crate::activity::ActionCounters;
+use crate::accounts::{RecentVote, VoteEffect, VotedOn, people};
 use crate::articles::article::{ArticleVote, article_state};
-use crate::comments::comment::{Comment, StoredComment};
-use crate::counts::CountedAction;
+use crate::comments::comment::StoredComment;
 use crate::news::discounted::VoterStanding;
-use crate::news::item::{Direction, News, vote_of};
+use crate::news::item::{Direction, vote_of};
 use crate::news::marking::{add_upvoted, remove_upvoted};
 use crate::news::ranks::{self, count_vote};
 use crate::values::{
     CommentAddress, MAX_VOTES_ASKED, Moment, NewsId, RatedAction, Timestamp, UserId, VotePrice, VoteState,
 };
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Actor, Comment, CountedAction, Decision, News, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
 /// Votes on an item. A vote up also saves the item, gives the author karma, and counts for the article
@@ -74,7 +69,7 @@ pub async fn vote_news(
         Decision::commit(batch, Some(counters)).once(request, &())
     });
     if let (Some(expected), committed) = voted.await? {
-        site.of::<ActionCounters>().count(CountedAction::Vote);
+        site.count(CountedAction::Vote);
         refresh_rank(site, now, id, (expected, &committed)).await;
     }
     Ok(())
@@ -347,7 +342,7 @@ pub async fn vote_comment(
         Decision::commit(batch, true).once(request, &address)
     });
     if is_new.await? {
-        site.of::<ActionCounters>().count(CountedAction::CommentVote);
+        site.count(CountedAction::CommentVote);
     }
     Ok(())
 }

@@ -50,6 +50,11 @@ impl HttpResponse {
         assert!(content_type.is_some_and(is_json), "{self:?}");
         serde_json::from_slice(&self.body).unwrap()
     }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
 }
 
 /// Checks that a call succeeded, and returns its response.
@@ -85,6 +90,24 @@ pub fn has_members(object: &Value, expected: Value) {
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&object[name], value, "{name} in {object}");
     }
+}
+
+/// A member of each object of a list.
+#[track_caller]
+pub fn each(list: &Value, name: &str) -> Vec<Value> {
+    list.as_array().unwrap().iter().map(|object| object[name].clone()).collect()
+}
+
+/// The number of each object of a list.
+#[track_caller]
+pub fn ids(list: &Value) -> Vec<u64> {
+    each(list, "id").iter().map(|id| id.as_u64().unwrap()).collect()
+}
+
+/// The line of the log that an action of a moderator has written.
+#[track_caller]
+pub fn line_of(answer: Value) -> u64 {
+    ok(answer)["moderation_id"].as_u64().unwrap()
 }
 
 /// A form's fields, encoded.
@@ -199,6 +222,11 @@ impl Client {
     /// Gets an address.
     pub async fn get(&self, path: &str) -> HttpResponse {
         receive(self.request(Method::GET, path)).await
+    }
+
+    /// The text at an address.
+    pub async fn text(&self, path: &str) -> String {
+        self.get(path).await.text()
     }
 
     /// A request with the session's cookie.
@@ -323,6 +351,22 @@ impl Client {
     pub async fn undo(&self, line: u64) -> Value {
         let fields = [("moderation_id", &*line.to_string()), ("reason", "a mistake")];
         self.api_post("/api/moderate/undo", &fields).await
+    }
+
+    /// The lines of the log of moderation, the newest first. The query is empty, or as in `?count=1`.
+    pub async fn log(&self, query: &str) -> Vec<Value> {
+        let answer = ok(self.api_get(&format!("/api/moderations{query}")).await);
+        answer["entries"].as_array().unwrap().clone()
+    }
+
+    /// The entries of the inbox, the newest first.
+    pub async fn inbox(&self) -> Vec<Value> {
+        ok(self.api_get("/api/inbox").await)["entries"].as_array().unwrap().clone()
+    }
+
+    /// The text of the newest entry of the inbox.
+    pub async fn last_message(&self) -> String {
+        self.inbox().await[0]["text"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Writes a tweet; answers its id.

@@ -108,7 +108,8 @@ pub async fn run(
     people: People,
     disturb: impl FnOnce(&mut Topology, &Traffic),
 ) -> Outcome {
-    add_accounts(topology, people).await;
+    let count = u64::try_from(people.readers + people.writers).unwrap();
+    add_accounts(&topology.redis().url(), count).await;
     let traffic = Arc::new(Traffic::default());
     let mut sessions = JoinSet::new();
     for number in 0..people.readers + people.writers {
@@ -123,11 +124,10 @@ pub async fn run(
     outcome(topology, sessions.join_all().await).await
 }
 
-/// Makes the accounts, without the cost of passwords.
-async fn add_accounts(topology: &Topology, people: People) {
-    let store = Store::open(&topology.redis().url(), &StoreOptions::default()).await.unwrap();
+/// Makes accounts in a store, without the cost of passwords. Each may vote as often as it likes.
+pub async fn add_accounts(url: &str, count: u64) {
+    let store = Store::open(url, &StoreOptions::default()).await.unwrap();
     let mut batch = Batch::new();
-    let count = people.readers + people.writers;
     batch.set("users.count", count.to_string());
     for id in 1..=count {
         let (name, secret) = (format!("user-{id}"), secret_of(id));
@@ -150,7 +150,7 @@ async fn add_accounts(topology: &Topology, people: People) {
 }
 
 /// The secret of an account, for its session and its forms.
-fn secret_of(id: usize) -> String {
+pub fn secret_of(id: u64) -> String {
     format!("{id:040}")
 }
 
@@ -175,7 +175,7 @@ impl Person {
     }
 
     fn secret(&self) -> String {
-        secret_of(self.number + 1)
+        secret_of(self.id)
     }
 
     /// Gets a page, with a session or without.

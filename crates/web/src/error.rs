@@ -254,6 +254,14 @@ impl RequestError {
         Self::field(name, Self::MISSING)
     }
 
+    /// Fails if something is so.
+    ///
+    /// # Errors
+    /// Itself, if it is so.
+    pub fn when(self, is_so: bool) -> Result<()> {
+        if is_so { Err(self) } else { Ok(()) }
+    }
+
     /// The rule of the site that it is a refusal by, if it is one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {

@@ -5,11 +5,9 @@ use super::steps::{COMMON, Walk};
 use super::views::{Faults, note};
 use std::collections::BTreeSet;
 use std::path::Path;
-use strum::IntoEnumIterator;
 use tidings::backup::reader::BackupReader;
 use tidings::backup::take;
 use tidings::compaction::compact;
-use tidings_domain::exports::site::{SiteExport, SiteSection};
 
 impl Walk {
     /// The words that somebody has written in their own name.
@@ -56,14 +54,8 @@ impl Walk {
         while let Some(record) = reader.next_part().unwrap() {
             self.note_words(faults, ("a new backup", format!("{record:?}").as_bytes()), &words);
         }
-        let mut export =
-            SiteExport::begin(self.server.app.site.clone(), self.server.app.now()).await.unwrap();
-        for section in SiteSection::iter() {
-            export.begin_section();
-            while let Some(part) = export.next(section).await.unwrap() {
-                self.note_words(faults, ("the export of the site", format!("{part:?}").as_bytes()), &words);
-            }
-        }
+        let exported = crate::filtered::exported(&self.server).await;
+        self.note_words(faults, ("the export of the site", exported.as_bytes()), &words);
         self.follow_index().await;
         let searching = self.server.app.search.get();
         compact(self.server.store(), searching).await.unwrap();

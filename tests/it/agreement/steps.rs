@@ -192,15 +192,16 @@ impl Walk {
         walk
     }
 
+    /// The lines of the log that can be undone.
+    pub fn open_lines(&self) -> Vec<Made> {
+        let lines = self.model.lines.iter();
+        lines.filter(|(_, line)| !line.is_undone).map(|(made, _)| *made).collect()
+    }
+
     /// Chooses a step.
     pub fn choose(&self, number: Made, dice: &mut Dice) -> Step {
-        let mut at = dice.below(DEEDS.iter().map(|(weight, _)| weight).sum());
-        let deed = DEEDS.iter().find(|(weight, _)| {
-            let is_it = at < *weight;
-            at = at.saturating_sub(*weight);
-            is_it
-        });
-        let deed = deed.unwrap().1;
+        let mut deeds = DEEDS.iter().flat_map(|(weight, deed)| std::iter::repeat_n(*deed, *weight));
+        let deed = deeds.nth(dice.below(DEEDS.iter().map(|(weight, _)| weight).sum())).unwrap();
         let present: Vec<Person> =
             (FIRST..self.model.people.len()).filter(|person| !self.model.people[*person].has_left).collect();
         let person =
@@ -211,7 +212,7 @@ impl Walk {
                 self.model.things.iter().filter(|(_, thing)| wanted(thing)).map(|(made, _)| *made).collect();
             // More is done to the latest things.
             let from = if dice.below(2) == 0 { found.len().saturating_sub(8) } else { 0 };
-            found.get(from + dice.below((found.len() - from).max(1))).copied().unwrap_or_default()
+            one_of(&found[from..], dice)
         };
         let staff = [ADMIN, MODERATORS[0], MODERATORS[1]][dice.below(3)];
         let about = match deed {
@@ -223,13 +224,11 @@ impl Walk {
             }
             Site(what) => {
                 by = if matches!(what, "announce" | "ban a domain") { ADMIN } else { staff };
-                let waiting: Vec<Made> = self.model.applicants.keys().copied().collect();
-                waiting.get(dice.below(waiting.len().max(1))).copied().unwrap_or_default()
+                one_of(&self.model.applicants.keys().copied().collect::<Vec<_>>(), dice)
             }
             AnswerAppeal(_) => {
                 by = staff;
-                let appeals = &self.model.appeals;
-                appeals.get(dice.below(appeals.len().max(1))).copied().unwrap_or_default()
+                one_of(&self.model.appeals, dice)
             }
             EditStory | DeleteStory => {
                 things(&|thing| thing.kind == Kind::Story && self.may_act(thing.author), dice)
@@ -271,14 +270,7 @@ impl Walk {
             }
             Undo | Appeal => {
                 by = staff;
-                let open: Vec<Made> = self
-                    .model
-                    .lines
-                    .iter()
-                    .filter(|(_, line)| !line.is_undone)
-                    .map(|(made, _)| *made)
-                    .collect();
-                open.get(dice.below(open.len().max(1))).copied().unwrap_or_default()
+                one_of(&self.open_lines(), dice)
             }
             Leave { .. } => by,
         };
@@ -401,6 +393,11 @@ impl Walk {
 
 /// The number that the first comment of a story has among what steps make.
 pub const FIRST_COMMENTS: Made = 500_000;
+
+/// One of those that steps have made, or no step's.
+fn one_of(found: &[Made], dice: &mut Dice) -> Made {
+    found.get(dice.below(found.len().max(1))).copied().unwrap_or_default()
+}
 
 pub fn is_gone(thing: &Thing) -> bool {
     !matches!(thing.state, State::Open | State::Flagged)

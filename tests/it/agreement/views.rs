@@ -87,6 +87,12 @@ impl Reader<'_> {
         (text, words)
     }
 
+    /// The answer of a call, `null` if it is no JSON.
+    async fn answer(&mut self, address: &str) -> (Json, BTreeSet<Word>) {
+        let (text, words) = self.text(address).await;
+        (serde_json::from_str(&text).unwrap_or_default(), words)
+    }
+
     async fn words(&mut self, address: &str) -> BTreeSet<Word> {
         self.text(address).await.1
     }
@@ -108,9 +114,8 @@ impl Reader<'_> {
     async fn parts(&mut self, path: &str) -> (BTreeSet<Word>, Vec<Json>) {
         let (mut before, mut found, mut entries) = (String::new(), BTreeSet::new(), Vec::new());
         for _ in 0..MOST_PAGES {
-            let (text, words) = self.text(&format!("{path}{before}")).await;
+            let (answer, words) = self.answer(&format!("{path}{before}")).await;
             found.extend(words);
-            let answer: Json = serde_json::from_str(&text).unwrap_or_default();
             let lists = ["entries", "tweets", "items"].iter().find_map(|list| answer[*list].as_array());
             entries.extend(lists.into_iter().flatten().cloned());
             let Some(next) = answer["next"]
@@ -246,8 +251,7 @@ impl Walk {
         }
         let mut found = BTreeSet::new();
         for start in (0..).step_by(32).take(8) {
-            let (text, words) = reader.text(&format!("/api/getnews/latest/{start}/32")).await;
-            let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+            let (answer, words) = reader.answer(&format!("/api/getnews/latest/{start}/32")).await;
             for story in answer["news"].as_array().into_iter().flatten() {
                 self.compare_count("/api/getnews", reader, (&story["id"], &story["comments"]));
             }
@@ -297,11 +301,10 @@ impl Walk {
         for (kinds, kind) in [("stories", Kind::Story), ("comments", Kind::Comment), ("posts", Kind::Tweet)] {
             let (mut found, mut rows, mut total, mut pages) = (BTreeSet::new(), 0, 0, Vec::new());
             for page in 1..=20 {
-                let (text, words) =
-                    reader.text(&format!("/api/search?q={COMMON}&kind={kinds}&sort=new&page={page}")).await;
-                let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+                let search = format!("/api/search?q={COMMON}&kind={kinds}&sort=new&page={page}");
+                let (answer, words) = reader.answer(&search).await;
                 if answer["status"] != "ok" {
-                    reader.fault(format!("a search of {kinds} fails"), || text);
+                    reader.fault(format!("a search of {kinds} fails"), || answer.to_string());
                     return;
                 }
                 let results = answer["results"].as_array().map_or(0, Vec::len);
@@ -481,19 +484,12 @@ impl Walk {
         if mutes.is_empty() && model.hidden.iter().all(|(by, _)| *by != who) {
             return;
         }
-        for view in [
-            "/api/getnews/latest/0/32",
-            "/api/getnews/top/0/32",
-            "/latest/0",
-            "/api/timeline/everyone?count=100",
-            "/comments",
-        ]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(["stories", "comments", "posts"].map(|kind| format!("/api/search?q={COMMON}&kind={kind}")))
-        {
-            let found = reader.words(&view).await;
-            let view = &view;
+        let searches =
+            ["stories", "comments", "posts"].map(|kind| format!("/api/search?q={COMMON}&kind={kind}"));
+        let lists = "/api/getnews/latest/0/32 /api/getnews/top/0/32 /latest/0 \
+            /api/timeline/everyone?count=100 /comments";
+        for view in lists.split(' ').chain(searches.iter().map(|search| &**search)) {
+            let found = reader.words(view).await;
             reader.demand(&format!("muted: {}", family(view)), &found, |made, thing, place| {
                 let is_hidden = model.hidden.contains(&(who, thing.story.unwrap_or(made)));
                 let is_muted =
@@ -570,11 +566,10 @@ impl Walk {
             let name = &member.name;
             let stored = self.server.karma(&self.clients[person]).await;
             for address in [format!("/v0/user/{name}.json"), format!("/api/v1/users/{name}")] {
-                let (text, _) = reader.text(&address).await;
-                let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+                let (answer, _) = reader.answer(&address).await;
                 if answer["karma"].as_i64().is_some_and(|karma| karma != stored) {
                     reader.fault(format!("{} has another karma", family(&address)), || {
-                        format!("{text}, not {stored}")
+                        format!("{answer}, not {stored}")
                     });
                 }
             }
@@ -598,10 +593,8 @@ impl Walk {
 
 /// Undoes everything that can be undone, the last first. Returns how much that was.
 pub async fn undo_everything(walk: &mut Walk) -> usize {
-    let open: Vec<Made> =
-        walk.model.lines.iter().filter(|(_, line)| !line.is_undone).map(|(made, _)| *made).collect();
     let mut undone = 0;
-    for made in open.into_iter().rev() {
+    for made in walk.open_lines().into_iter().rev() {
         undone += usize::from(walk.undo(made, ADMIN).await.is_some());
     }
     undone

@@ -1,7 +1,7 @@
 //! The audit lines of commands: one line each, in the log of the server that they go through, and
 //! otherwise in their own, the same in both.
 
-use super::{Place, visitor};
+use super::Place;
 use crate::program::Program;
 
 /// The lines about who did what, without their times.
@@ -23,8 +23,8 @@ async fn lines_of_commands(format: &str, is_served: bool) -> Vec<String> {
     let format = ("TIDINGS_LOG__FORMAT", format);
     let settings = [("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), format];
     let mut program = Program::start_with(&place.url, &settings);
-    visitor(&program).register("alice").await;
-    visitor(&program).register("jo").await.submit_text("A story", "text").await;
+    program.visitor().register("alice").await;
+    program.visitor().register("jo").await.submit_text("A story", "text").await;
     if !is_served {
         program.kill();
     }

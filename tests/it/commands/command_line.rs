@@ -133,8 +133,7 @@ fn a_settings_file_that_is_missing_is_named_once() {
 
 #[test]
 fn a_command_whose_output_nobody_takes_does_not_panic() {
-    let place = Place::embedded();
-    place.run(&["create"]).good();
+    let place = Place::embedded().created();
     for arguments in [&["status"][..], &["status", "--json"], &["config"], &["user", "add", "alice"]] {
         let mut process = place.command(arguments).spawn().unwrap();
         // The reader has gone.

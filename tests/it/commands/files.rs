@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{Place, Ran, start, stories, visitor};
+use super::{Place, Ran, start, stories};
 
 const ARCHIVE: &str = r#"{"id": 1, "type": "story", "by": "jo", "time": 1400000000, "title": "From a pipe", "url": "https://example.com/pipe"}
 {"id": 2, "type": "comment", "by": "bo", "time": 1400000001, "parent": 1, "text": "Hello"}
@@ -14,8 +14,7 @@ const ARCHIVE: &str = r#"{"id": 1, "type": "story", "by": "jo", "time": 14000000
 #[tokio::test]
 async fn relative_names_and_pipes_are_those_of_the_command_line() {
     for is_served in [true, false] {
-        let place = Place::embedded();
-        place.run(&["create"]).good();
+        let place = Place::embedded().created();
         let program = is_served.then(|| start(&place));
         let folder = tempfile::tempdir().unwrap();
         let run = |words: &[&str], input: &str| {
@@ -67,7 +66,7 @@ async fn a_command_ends_with_its_command_line() {
     let program = start(&place);
     let file = place.file("stories.csv", &stories(1..=30_000));
     let mut running = place.command(&["import", "links", file.to_str().unwrap()]).spawn().unwrap();
-    tidings_testing::until(async || !visitor(&program).list("latest").await.is_empty()).await;
+    tidings_testing::until(async || !program.visitor().list("latest").await.is_empty()).await;
     running.kill().unwrap();
     running.wait().unwrap();
     // All that was begun is done or not; and what is left out is imported now.
@@ -103,7 +102,7 @@ async fn output_that_nobody_takes_holds_only_its_command() {
     let mut backup = place.command(&["backup", "-"]).stderr(Stdio::null()).spawn().unwrap();
     let mut output = BufReader::new(backup.stdout.take().unwrap());
     assert!(!output.fill_buf().unwrap().is_empty());
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     alice.submit_text("A story", "text").await;
     place.run(&["user", "promote", "alice"]).good();
     let mut rest = Vec::new();

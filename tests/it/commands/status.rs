@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Place, Ran, status_of, visitor};
+use super::{Place, Ran, status_of};
 use crate::client::{Client, ok};
 use crate::program::Program;
 use crate::redis_server::RedisServer;
@@ -12,7 +12,7 @@ use crate::server::http_client;
 /// Waits until the site is in a state. Returns what `/health/ready` says is wrong.
 async fn cause_in_state(program: &Program, state: &str) -> String {
     let said = tidings_testing::until_ok(async || {
-        let said = visitor(program).get("/health/ready").await.json();
+        let said = program.visitor().get("/health/ready").await.json();
         if said["status"] == state { Ok(said) } else { Err(said) }
     });
     let said = said.await;
@@ -38,7 +38,7 @@ fn assert_told(status: impl Fn(&[&str]) -> Ran, state: &str, cause: &str) {
 #[tokio::test]
 async fn the_status_tells_why_the_site_is_read_only_or_unavailable() {
     let mut redis = RedisServer::start();
-    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let place = Place::at(redis.url());
     let socket = place.folder.path().join("chosen");
     let index = place.folder.path().join("index");
     let control = [
@@ -69,7 +69,7 @@ async fn the_status_tells_why_the_site_is_read_only_or_unavailable() {
 #[test]
 fn a_server_whose_store_is_away_is_alive_and_one_that_does_not_run_is_not() {
     let mut redis = RedisServer::start();
-    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let place = Place::at(redis.url());
     let mut program = Program::start(&place.url);
     let address = program.address.to_string();
     let live = || place.run_with(&["status", "--live"], "", &[("TIDINGS_SERVER__LISTEN", &address)]);
@@ -87,13 +87,17 @@ fn a_server_whose_store_is_away_is_alive_and_one_that_does_not_run_is_not() {
 #[test]
 fn without_a_server_the_status_tells_why_the_store_cannot_be_opened() {
     let mut redis = RedisServer::start();
-    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let place = Place::at(redis.url());
     redis.stop();
-    let told = status_of(&place.run(&["status", "--json"]));
+    let ran = place.run(&["status", "--json"]);
+    let told = status_of(&ran);
+    assert!(ran.failed(1).contains("tidings: "));
+    assert!(told["jobs_waiting"].is_null() && told["read_only"].is_null(), "{told}");
     let cause = told["cause"].as_str().unwrap();
     assert!(told["state"] == "unavailable" && cause.contains("Connection refused"), "{told}");
-    let screen = place.run(&["status"]).out;
-    assert!(screen.contains(&format!("(CANNOT BE REACHED: {cause})")), "{screen}");
+    let screen = place.run(&["status"]);
+    assert!(screen.out.contains(&format!("(CANNOT BE REACHED: {cause})")), "{screen:?}");
+    assert_eq!(screen.code, Some(1));
 }
 
 #[tokio::test]
@@ -125,13 +129,14 @@ async fn the_status_tells_that_scheduled_backups_fail() {
     assert!(status["last_backup"].is_string(), "{status}");
 }
 
-/// When the last good backup was made, by `/metrics`.
-async fn measured_backup(metrics: &Client) -> f64 {
-    let text = String::from_utf8(metrics.get("/metrics").await.body).unwrap();
-    let name = "tidings_backup_last_success_timestamp_seconds ";
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    line.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
+/// A figure by `/metrics`.
+async fn measured(metrics: &Client, name: &str) -> f64 {
+    let text = metrics.text("/metrics").await;
+    let figure = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    figure.unwrap_or_else(|| panic!("{name} in {text}"))
 }
+
+const LAST_BACKUP: &str = "tidings_backup_last_success_timestamp_seconds ";
 
 /// The address of the metrics of a program.
 fn metrics_of(program: &Program) -> Client {
@@ -155,7 +160,7 @@ async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is
         let program = Program::start_with(&place.url, &settings);
         let told = status();
         assert_eq!((&told["mails_waiting"], &told["mails_oldest_seconds"]), (&0.into(), &0.into()));
-        let alice = visitor(&program).register("alice").await;
+        let alice = program.visitor().register("alice").await;
         ok(alice.update_profile("", "alice@example.org", "").await);
         program.wait_for_log("mail not sent; it will be tried again");
         // Each attempt puts off when the mail is due.
@@ -163,16 +168,13 @@ async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is
         tidings_testing::until(async || is_late(&status())).await;
         let told = status();
         assert_eq!(told["mails_waiting"], 1, "{told}");
-        let text = String::from_utf8(metrics_of(&program).get("/metrics").await.body).unwrap();
-        let value = |name: &str| {
-            let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
-            found.unwrap_or_else(|| panic!("{name} in {text}"))
-        };
-        assert_eq!(value("tidings_mails_waiting "), 1.0);
-        assert!(value("tidings_mails_oldest_seconds ") >= 2.0);
-        assert!(value("tidings_mails_total{result=\"failed\"} ") >= 1.0);
+        let metrics = metrics_of(&program);
+        assert_eq!(measured(&metrics, "tidings_mails_waiting ").await, 1.0);
+        assert!(measured(&metrics, "tidings_mails_oldest_seconds ").await >= 2.0);
+        assert!(measured(&metrics, "tidings_mails_total{result=\"failed\"} ").await >= 1.0);
         for result in ["sent", "refused"] {
-            assert_eq!(value(&format!("tidings_mails_total{{result=\"{result}\"}} ")), 0.0);
+            let name = format!("tidings_mails_total{{result=\"{result}\"}} ");
+            assert_eq!(measured(&metrics, &name).await, 0.0);
         }
         let screen = place.run_with(&["status"], "", &settings).good();
         assert!(screen.contains("Mails        1 waiting, the oldest for "), "{screen}");
@@ -180,20 +182,20 @@ async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is
 }
 
 /// The names of the conditions in some JSON.
-fn names(said: &Value) -> Vec<&str> {
+pub fn names(said: &Value) -> Vec<&str> {
     said["conditions"].as_array().unwrap().iter().map(|there| there["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
 async fn a_condition_is_in_every_view_while_it_lasts() {
     let redis = RedisServer::start();
-    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let place = Place::at(redis.url());
     let socket = place.folder.path().join("control");
     let settings =
         [("TIDINGS_METRICS__LISTEN", "127.0.0.1:0"), ("TIDINGS_SERVER__CONTROL", socket.to_str().unwrap())];
     let program = Program::start_with(&place.url, &settings);
     let metrics = metrics_of(&program);
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let layout = redis.send(b"GET layout:version").lines().nth(1).unwrap().trim().to_owned();
     let with_layout = |layout: &str| format!("SET layout:version {layout}");
     let set = |command: &str| assert!(redis.send(command.as_bytes()).starts_with("+OK"), "{command}");
@@ -217,7 +219,7 @@ async fn a_condition_is_in_every_view_while_it_lasts() {
         set(&begin);
         let line = program.wait_for_log(meaning);
         assert!(line.contains(name) && line.contains("what_to_do="), "{line}");
-        let ready = visitor(&program).get("/health/ready").await.json();
+        let ready = program.visitor().get("/health/ready").await.json();
         assert!(names(&ready).contains(&name), "{ready}");
         let there =
             ready["conditions"].as_array().unwrap().iter().find(|there| there["name"] == name).unwrap();
@@ -229,14 +231,10 @@ async fn a_condition_is_in_every_view_while_it_lasts() {
         assert!(names(&status_of(&status)).contains(&name), "{status:?}");
         let screen = place.run_with(&["status"], "", &settings).out;
         assert!(screen.contains(&format!("{name}, since ")) && screen.contains(&meaning[1..]), "{screen}");
-        let page = String::from_utf8(alice.get("/admin").await.body).unwrap();
+        let page = alice.text("/admin").await;
         assert!(page.contains(&meaning[1..]), "{page}");
-        let value = async || {
-            let text = String::from_utf8(metrics.get("/metrics").await.body).unwrap();
-            let line = format!("tidings_condition{{condition=\"{name}\"}} ");
-            text.lines().find_map(|found| found.strip_prefix(&line)).unwrap().trim().to_owned()
-        };
-        assert_eq!(value().await, "1", "{name}");
+        let gauge = format!("tidings_condition{{condition=\"{name}\"}} ");
+        assert_eq!(measured(&metrics, &gauge).await, 1.0, "{name}");
         // Readers notice nothing of a layout that has changed, and writers are told.
         assert_eq!(alice.get("/").await.status, 200);
         let posted = alice.answer_to("/api/submit?news_id=-1&title=A title&text=text").await;
@@ -244,9 +242,9 @@ async fn a_condition_is_in_every_view_while_it_lasts() {
 
         set(&end);
         program.wait_for_log(is_over);
-        let ready = visitor(&program).get("/health/ready").await.json();
+        let ready = program.visitor().get("/health/ready").await.json();
         assert!(!names(&ready).contains(&name), "{ready}");
-        assert_eq!(value().await, "0", "{name}");
+        assert_eq!(measured(&metrics, &gauge).await, 0.0, "{name}");
         assert_eq!(program.log().matches(meaning).count(), 1, "{}", program.log());
     }
     ok(alice.submit("Another title", "", "text").await);
@@ -260,7 +258,7 @@ async fn an_index_that_fails_is_told_once() {
     let settings = [("TIDINGS_SEARCH__ENABLED", "true"), ("TIDINGS_SEARCH__FOLDER", file.to_str().unwrap())];
     let program = Program::start_with(&place.url, &settings);
     program.wait_for_log("the search index is not up to date");
-    let ready = visitor(&program).get("/health/ready").await.json();
+    let ready = program.visitor().get("/health/ready").await.json();
     assert_eq!((names(&ready), &ready["status"]), (vec!["search_failing"], &"ok".into()));
     assert!(ready["conditions"][0]["detail"].is_null(), "strangers are told of no folders: {ready}");
     assert_eq!(names(&status_of(&place.run(&["status", "--json"]))), ["search_failing"]);
@@ -274,7 +272,7 @@ async fn a_backup_of_a_command_counts_as_the_last_good_one() {
     let metrics = metrics_of(&program);
     let last_backup = || status_of(&place.run(&["status", "--json"]))["last_backup"].clone();
     assert!(last_backup().is_null());
-    assert_eq!(measured_backup(&metrics).await, 0.0);
+    assert_eq!(measured(&metrics, LAST_BACKUP).await, 0.0);
 
     // The outcome of a backup to standard output is not known.
     assert_eq!(place.command(&["backup", "-"]).output().unwrap().status.code(), Some(0));
@@ -284,7 +282,7 @@ async fn a_backup_of_a_command_counts_as_the_last_good_one() {
     place.run(&["backup", file.to_str().unwrap()]).good();
     let told = last_backup();
     assert!(told.as_str().is_some_and(|time| time.ends_with('Z')), "{told}");
-    assert!(measured_backup(&metrics).await > 0.0);
+    assert!(measured(&metrics, LAST_BACKUP).await > 0.0);
     // One that fails does not.
     place.run(&["backup", file.to_str().unwrap()]).failed(1);
     assert_eq!(last_backup(), told);

@@ -3,10 +3,7 @@
 
 use std::time::SystemTime;
 
-use super::{
-    assert_nothing_is_lost, assert_readers_see, lasting_redis, post, text_of, url_of, visitor,
-    wait_for_health,
-};
+use super::{assert_nothing_is_lost, assert_readers_see, lasting_redis, post, url_of, wait_for_health};
 use crate::client::ok;
 use crate::html::Page;
 use crate::program::Program;
@@ -36,13 +33,13 @@ async fn check_clock_set_back(store: &str) -> Program {
 
     let program = Program::start(store);
     let (alice, bob) = (alice.at(program.address), bob.at(program.address));
-    for client in [&visitor(&program), &alice] {
+    for client in [&program.visitor(), &alice] {
         for path in
             ["/", "/latest", "/best", "/everyone", "/news/1", "/user/alice", "/@bob", "/sites", "/rss"]
         {
             let answer = client.get(path).await;
-            assert_eq!(answer.status, 200, "{path}: {}", text_of(&answer));
-            let text = if path == "/rss" { text_of(&answer) } else { Page::of(&answer).text().to_owned() };
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+            let text = if path == "/rss" { answer.text() } else { Page::of(&answer).text().to_owned() };
             assert!(!text.contains("-1 ") && !text.contains("in the future"), "{path}: {text}");
         }
     }

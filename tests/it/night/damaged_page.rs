@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use super::{
-    assert_has_all, assert_readers_see, post, text_of, tidings, titles, url_of, visitor, wait_for_health,
-};
+use super::{assert_has_all, assert_readers_see, post, titles, url_of, wait_for_health};
 use crate::client::{Client, ok, refused_saying};
-use crate::program::Program;
+use crate::program::{Program, tidings};
 
 /// The size of the pages of the store file.
 const PAGE: usize = 4096;
@@ -29,17 +27,17 @@ fn damage(store: &Path) {
 
 /// Asserts that story 2 cannot be read or voted on, and that everything else works.
 async fn assert_one_story_is_lost(program: &Program, member: &Client, posted: &mut Vec<String>) {
-    for client in [&visitor(program), member] {
+    for client in [&program.visitor(), member] {
         let page = client.get("/news/2").await;
-        assert_eq!(page.status, 503, "{}", text_of(&page));
-        assert!(text_of(&page).contains("cannot be read"), "{}", text_of(&page));
+        assert_eq!(page.status, 503, "{}", page.text());
+        assert!(page.text().contains("cannot be read"), "{}", page.text());
         for path in ["/", "/news/1", "/news/3", "/user/alice", "/rss", "/api/getnews/top/0/10"] {
             let page = client.get(path).await;
-            assert_eq!(page.status, 200, "{path}: {}", text_of(&page));
+            assert_eq!(page.status, 200, "{path}: {}", page.text());
         }
     }
     let vote = member.post("/api/votenews", &[("news_id", "2"), ("vote_type", "up")]).await;
-    assert_eq!(vote.status, 503, "{}", text_of(&vote));
+    assert_eq!(vote.status, 503, "{}", vote.text());
     refused_saying(vote.json(), "cannot be read");
     let number = posted.len();
     post(member, posted, &format!("Story {number}")).await;
@@ -54,8 +52,9 @@ async fn assert_one_story_is_lost(program: &Program, member: &Client, posted: &m
 
 /// Asserts that the check names the story, and nothing of the others.
 fn assert_check_names_the_story(store: &str) {
-    let (status, said) = tidings(&["check", "store", "--store", store]);
-    assert_eq!(status, Some(1), "{said}");
+    let ran = tidings(&["check", "store", "--store", store]);
+    let said = ran.said();
+    assert_eq!(ran.code, Some(1), "{said}");
     assert!(said.contains("news:2: each key holds a value of its type"), "{said}");
     assert!(!said.contains("news:1:") && !said.contains("news:3:"), "{said}");
 }
@@ -65,8 +64,8 @@ async fn damaged_page() {
     let folder = tempfile::tempdir().unwrap();
     let url = url_of(folder.path());
     let program = Program::start_with(&url, &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")]);
-    let alice = visitor(&program).register("alice").await;
-    let bob = visitor(&program).register("bob").await;
+    let alice = program.visitor().register("alice").await;
+    let bob = program.visitor().register("bob").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "The first").await;
     ok(alice.submit("Damaged", "", &MARKER.repeat(220)).await);
@@ -78,9 +77,9 @@ async fn damaged_page() {
     assert_one_story_is_lost(&program, &bob.at(program.address), &mut posted).await;
     assert_check_names_the_story(&url);
     let backup = folder.path().join("a.backup");
-    let (status, said) = tidings(&["backup", backup.to_str().unwrap(), "--store", &url]);
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("damaged") && !backup.exists(), "{said}");
+    let ran = tidings(&["backup", backup.to_str().unwrap(), "--store", &url]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.said().contains("damaged") && !backup.exists(), "{ran:?}");
     // The damage does not keep the journal from being read.
     program.kill();
     let program = Program::start(&url);

@@ -16,9 +16,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 
-use super::{
-    assert_nothing_is_lost, assert_readers_see, lasting_redis, post, url_of, visitor, wait_for_health,
-};
+use super::{assert_nothing_is_lost, assert_readers_see, lasting_redis, post, url_of, wait_for_health};
 use crate::program::{Program, serve_command};
 use crate::server::http_client;
 use crate::supervised::Plant;
@@ -62,7 +60,7 @@ async fn check_panic(store: &str, worker: &str) {
     let folder = tempfile::tempdir().unwrap();
     let armed = folder.path().join("armed");
     let mut program = start_planted(store, worker, &armed);
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     for number in 0..20 {
         post(&alice, &mut posted, &format!("Story {number}")).await;
@@ -73,7 +71,7 @@ async fn check_panic(store: &str, worker: &str) {
     let began = Instant::now();
     let fields = [("news_id", "-1"), ("title", "During"), ("text", "text")];
     // On a new connection, which must be accepted.
-    let writer = visitor(&program).with_secrets(alice.auth.as_deref(), alice.apisecret.as_deref());
+    let writer = program.visitor().with_secrets(alice.auth.as_deref(), alice.apisecret.as_deref());
     match writer.try_post("/api/submit", &fields).await {
         Some(answer) if answer.status == 200 => posted.push("During".to_owned()),
         Some(answer) => assert_eq!(answer.status, 503, "{answer:?}"),

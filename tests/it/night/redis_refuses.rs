@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{assert_nothing_is_lost, lasting_redis, post, text_of, visitor, wait_for_health};
+use super::{assert_nothing_is_lost, lasting_redis, post, wait_for_health};
 use crate::full_disk::{SmallDisk, assert_reading_works, assert_writing_says_why, post_until_refused};
 use crate::program::{Program, wait_until};
 use crate::redis_server::RedisServer;
@@ -11,7 +11,7 @@ use crate::skips::skip;
 /// Lets a server refuse writes for a while. The site must write again by itself.
 async fn check_refusal(redis: &RedisServer, cause: &str, refuse: impl FnOnce(), allow: impl FnOnce()) {
     let program = Program::start(&redis.url());
-    let alice = visitor(&program).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
     refuse();
@@ -20,8 +20,8 @@ async fn check_refusal(redis: &RedisServer, cause: &str, refuse: impl FnOnce(), 
     assert_reading_works(&program, &alice, posted.last().unwrap()).await;
     assert_writing_says_why(&alice, &refusal, cause).await;
     wait_for_health(&program, 503, "read_only").await;
-    let health = visitor(&program).get("/health/ready").await;
-    assert!(text_of(&health).contains(cause), "{}", text_of(&health));
+    let health = program.visitor().get("/health/ready").await;
+    assert!(health.text().contains(cause), "{}", health.text());
     let line = program.wait_for_log("health: the store is read only");
     assert!(line.contains(cause), "{line}");
     allow();

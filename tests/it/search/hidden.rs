@@ -125,7 +125,7 @@ async fn a_hidden_text_cannot_be_rebuilt_word_by_word() {
             assert_eq!(answers[0], answers[1], "{question}");
         }
     }
-    let opml = async |visitor: &Client| String::from_utf8(visitor.get("/feeds.opml").await.body).unwrap();
+    let opml = async |visitor: &Client| visitor.text("/feeds.opml").await;
     assert_eq!(opml(&visitors[0]).await, opml(&visitors[1]).await);
     let topic = async |visitor: &Client| page(visitor, "/topic/seen").await.text().to_owned();
     assert_eq!(topic(&visitors[0]).await, topic(&visitors[1]).await);

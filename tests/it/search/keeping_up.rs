@@ -3,7 +3,7 @@
 use super::{ON, finds, names, search};
 use crate::client::{Client, ok};
 use crate::program::{Program, serve_command};
-use crate::server::{Engine, Server, each_engine, http_client, in_memory};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -58,8 +58,7 @@ async fn a_ban_that_ends_by_itself_ends_in_the_index_too(server: Server) {
     let alice = server.register("alice").await;
     server.member("bob").await;
     finds(&alice, "q=bob&kind=people", &["bob"]).await;
-    let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "spam"), ("hours", "2")];
-    ok(alice.api_post("/api/moderate", &ban).await);
+    ok(alice.moderate("ban", ("user", "bob"), &[("hours", "2")]).await);
     let banned = async |expected: usize| {
         let found = async || ok(alice.api_get("/api/moderate/people?state=banned").await);
         let is_so = async || found().await["people"].as_array().unwrap().len() == expected;
@@ -166,7 +165,7 @@ impl Place {
 
 /// The titles of all that a program finds.
 async fn all_found(program: &Program) -> Vec<String> {
-    let visitor = Client::new(http_client(), program.address);
+    let visitor = program.visitor();
     let mut found = Vec::new();
     for page in 1.. {
         let answer = search(&visitor, &format!("q=needle&page={page}")).await;
@@ -185,7 +184,7 @@ async fn an_index_that_was_killed_at_any_moment_catches_up_to_what_a_new_one_has
     let mut secrets: Option<(String, String)> = None;
     for (round, milliseconds) in KILLED_AFTER.into_iter().enumerate() {
         let mut program = place.start();
-        let mut client = Client::new(http_client(), program.address);
+        let mut client = program.visitor();
         client = match &secrets {
             Some((auth, apisecret)) => client.with_secrets(Some(auth), Some(apisecret)),
             None => client.register("alice").await,
@@ -213,7 +212,7 @@ async fn an_index_that_was_killed_at_any_moment_catches_up_to_what_a_new_one_has
 async fn the_operator_sees_how_the_index_is_and_makes_it_anew() {
     let place = Place::new();
     let mut program = place.start();
-    let alice = Client::new(http_client(), program.address).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     alice.submit_text("A needle", "hay").await;
     finds(&alice, "q=needle", &["A needle"]).await;
     let said = place.command("rebuild");
@@ -259,7 +258,7 @@ fn damage(folder: &Path, ending: &str) -> bool {
 async fn a_damaged_index_is_made_anew_and_searches_say_so_meanwhile() {
     let place = Place::new();
     let mut program = place.start();
-    let alice = Client::new(http_client(), program.address).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     for number in 0..300 {
         alice
             .submit_text(&format!("Needle {number}"), &format!("hay of word{number} {}", "straw ".repeat(20)))
@@ -276,7 +275,7 @@ async fn a_damaged_index_is_made_anew_and_searches_say_so_meanwhile() {
             if !is_served {
                 program = place.start();
             }
-            let visitor = Client::new(http_client(), program.address);
+            let visitor = program.visitor();
             let deadline = Instant::now() + Duration::from_secs(20);
             let mut good = 0;
             // Until it has found everything for a while.

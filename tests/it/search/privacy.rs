@@ -56,8 +56,7 @@ impl Posted {
         let name = format!("person{}", letter(number));
         let mut author = server.register(&name).await;
         author.user_id = server.string(&format!("username.to.id:{name}")).await.unwrap().parse().unwrap();
-        let about = [("about", &*format!("{PERSON} {word}")), ("email", ""), ("fullname", "")];
-        ok(author.api_post("/api/updateprofile", &about).await);
+        ok(author.update_profile(&format!("{PERSON} {word}"), "", "").await);
         server.set_karma(&author, 100).await;
         if way == "held" {
             act(alice, "hold", ("user", &name)).await;
@@ -140,7 +139,7 @@ async fn said(client: &Client, word: &str, with_feeds: bool) -> String {
     for address in pages.iter().chain(feeds.iter().filter(|_| with_feeds)) {
         let answer = client.get(address).await;
         assert_eq!(answer.status, 200, "{address}: {answer:?}");
-        said.push_str(&String::from_utf8(answer.body).unwrap());
+        said.push_str(&answer.text());
     }
     said.replace("<mark>", "").replace("</mark>", "")
 }

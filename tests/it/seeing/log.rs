@@ -6,8 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::Watched;
-use super::strict_json::strict_json;
-use crate::client::{HttpResponse, PASSWORD, ok, refused};
+use crate::client::{PASSWORD, ok, refused};
 use crate::program::{run_to_end, serve_command, serve_on};
 use crate::redis_commands::RedisCommands;
 use crate::redis_server::RedisServer;
@@ -15,8 +14,18 @@ use crate::server::{Engine, Server, in_memory};
 
 const JSON: (&str, &str) = ("TIDINGS_LOG__FORMAT", "json");
 
-fn text(answer: &HttpResponse) -> String {
-    String::from_utf8(answer.body.clone()).unwrap()
+/// Reads one value. Nothing in it may be there twice: written again, it is the same.
+#[track_caller]
+fn strict_json(text: &str) -> Value {
+    let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(value.to_string(), text, "a member is there twice");
+    value
+}
+
+#[test]
+#[should_panic(expected = "a member is there twice")]
+fn a_member_that_is_there_twice_is_refused() {
+    strict_json(r#"{"b":[{"a":1,"a":1}]}"#);
 }
 
 #[in_memory]
@@ -51,10 +60,10 @@ async fn a_trusted_proxy_gives_ids_and_error_pages_show_them() {
     for path in ["/", "/", "/nothing"] {
         assert_eq!(ask("7f-A_9.b", path).await.headers["x-request-id"], "7f-A_9.b", "{path}");
     }
-    assert!(text(&ask("7f-A_9.b", "/nothing").await).contains("7f-A_9.b"));
+    assert!(ask("7f-A_9.b", "/nothing").await.text().contains("7f-A_9.b"));
     let odd = ask("<script>", "/nothing").await;
     assert_ne!(odd.headers["x-request-id"], "<script>");
-    assert!(text(&odd).contains(odd.headers["x-request-id"].to_str().unwrap()));
+    assert!(odd.text().contains(odd.headers["x-request-id"].to_str().unwrap()));
 }
 
 #[tokio::test]

@@ -13,17 +13,10 @@ use tokio::net::TcpStream;
 use super::Watched;
 use super::exposition::{Family, read};
 use crate::client::Client;
+use crate::packaging::OF_PROCESS;
 use crate::redis_server::RedisServer;
 
 const ANYWHERE: (&str, &str) = ("TIDINGS_METRICS__LISTEN", "127.0.0.1:0");
-/// The metrics of any program, as far as this system has them.
-const OF_PROCESS: [&str; 5] = [
-    "process_cpu_seconds_total",
-    "process_open_fds",
-    "process_max_fds",
-    "process_resident_memory_bytes",
-    "process_start_time_seconds",
-];
 
 async fn scrape(address: SocketAddr) -> BTreeMap<String, Family> {
     let answer = reqwest::get(format!("http://{address}/metrics")).await.unwrap();

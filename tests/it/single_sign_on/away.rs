@@ -54,9 +54,7 @@ async fn a_provider_that_goes_away_later_is_told_on_the_login_page() {
     place.member("alice", alice()).await;
     for path in ["/token", "*"] {
         for fault in [Fault::Reset, Fault::Status(503), Fault::Padding(70_000)] {
-            let mut person = place.person();
-            let address = person.begin("/").await;
-            let back = person.prove(&address, "alice").await;
+            let (mut person, back) = place.proven("alice").await;
             place.provider.set_faults(&[(path, fault.clone())]).await;
             let answer = person.get(&back).await;
             let sentence = refusal(&answer, StatusCode::SERVICE_UNAVAILABLE);
@@ -66,8 +64,7 @@ async fn a_provider_that_goes_away_later_is_told_on_the_login_page() {
             place.wait_for_button().await;
         }
     }
-    let mut person = place.person();
-    person.log_in("alice").await;
+    let (person, _) = place.log_in("alice").await;
     assert!(person.is_logged_in());
 }
 
@@ -76,9 +73,7 @@ async fn an_answer_that_never_ends_is_waited_for_five_seconds() {
     let Some(place) = Place::start(&[]).await else { return };
     place.member("alice", alice()).await;
     for fault in [Fault::Hang, Fault::Delay(TIME_LIMIT * 4)] {
-        let mut person = place.person();
-        let address = person.begin("/").await;
-        let back = person.prove(&address, "alice").await;
+        let (mut person, back) = place.proven("alice").await;
         place.provider.set_faults(&[("/token", fault)]).await;
         let began = Instant::now();
         let answer = person.get(&back).await;
@@ -97,13 +92,11 @@ async fn a_large_answer_of_each_endpoint_is_refused_and_one_within_the_bound_is_
     place.member("alice", alice()).await;
     for path in ["/token", "/me"] {
         place.provider.set_faults(&[(path, Fault::Padding(65_536))]).await;
-        let mut person = place.person();
-        let answer = person.log_in("alice").await;
+        let (_, answer) = place.log_in("alice").await;
         refusal(&answer, StatusCode::SERVICE_UNAVAILABLE);
         place.provider.set_faults(&[(path, Fault::Padding(60_000))]).await;
         place.wait_for_button().await;
-        let mut person = place.person();
-        person.log_in("alice").await;
+        let (person, _) = place.log_in("alice").await;
         assert!(person.is_logged_in(), "{path}");
     }
 }
@@ -122,10 +115,8 @@ async fn an_address_that_is_not_public_is_not_asked_unless_the_issuer_names_it()
         let mut person = place.person();
         if place.has_button().await {
             let answer = person.log_in("alice").await;
-            assert!(
-                answer.status.is_client_error() || answer.status.is_server_error(),
-                "{member}: {answer:?}"
-            );
+            let is_refused = answer.status.is_client_error() || answer.status.is_server_error();
+            assert!(is_refused, "{member}: {answer:?}");
         }
         assert!(!person.is_logged_in());
         assert_eq!(inside.requests(), Vec::<String>::new(), "{member}");

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::json;
 
-use super::{Person, Place, alice, claims};
+use super::{Person, Place, alice, claims, demand_refused};
 use crate::client::{Client, HttpResponse, PASSWORD};
 use crate::consistency::check_site;
 use crate::html::Page;
@@ -52,8 +52,7 @@ async fn an_owner_connects_an_account_and_disconnects_it() {
     let done = person.send(&asked.form(CONNECT)).await;
     assert!(redirects_to(&done).starts_with(SETTINGS));
     let settings = page(&client, SETTINGS).await;
-    let mut again = place.person();
-    again.log_in("alice").await;
+    let (again, _) = place.log_in("alice").await;
     assert_eq!(again.user().await, person.user().await);
     // The password still works.
     place.server.visitor().log_in("carol", PASSWORD).await;
@@ -81,8 +80,7 @@ async fn an_account_is_connected_only_by_its_owner_in_the_same_browser() {
     let address = person.begin_with(&[("next", SETTINGS), ("errand", "connect")]).await;
     let back = person.prove(&address, "alice").await;
     let mut switched = person.clone().with_session_of(&mallory);
-    let answer = switched.get(&back).await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&switched.get(&back).await);
     // Whoever is not logged in cannot begin.
     let answer = place.person().get("/oidc/login?errand=connect&next=/settings/sign-in").await;
     assert!(redirects_to(&answer).starts_with("/login?next="), "{answer:?}");
@@ -94,7 +92,7 @@ async fn an_account_at_the_provider_belongs_to_one_account_here_and_one_here_to_
     place.member("alice", alice()).await;
     let (_, mut person) = carol(&place).await;
     let answer = come_back(&mut person, "connect", SETTINGS, "alice").await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&answer);
     assert!(Page::of(&answer).find("form", &[("action", CONNECT)]).is_empty());
     place.provider.set_account("bob", claims("bob", json!({}))).await;
     person.log_out_at_provider();
@@ -102,8 +100,7 @@ async fn an_account_at_the_provider_belongs_to_one_account_here_and_one_here_to_
     person.send(&asked.form(CONNECT)).await;
     // The same again changes nothing.
     assert_eq!(place.person().log_in("bob").await.status, StatusCode::SEE_OTHER);
-    let mut bob = place.person();
-    bob.log_in("bob").await;
+    let (bob, _) = place.log_in("bob").await;
     assert_eq!(bob.user().await, person.user().await);
 }
 
@@ -114,10 +111,8 @@ async fn the_last_way_to_log_in_is_kept() {
     let client = person.client().await;
     let settings = page(&client, SETTINGS).await;
     assert!(settings.find("form", &[("action", DISCONNECT)]).is_empty(), "{}", settings.text());
-    let answer = client.post(DISCONNECT, &[]).await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
-    let mut again = place.person();
-    again.log_in("alice").await;
+    demand_refused(&client.post(DISCONNECT, &[]).await);
+    let (again, _) = place.log_in("alice").await;
     assert_eq!(again.user().await, client.user_id);
     // Who confirms a login at the provider can choose a password, and then disconnect.
     come_back(&mut person, "confirm", "/settings/account", "alice").await;
@@ -144,8 +139,7 @@ async fn leaving_without_a_password_wants_a_fresh_login_at_the_provider() {
     let link = shown.all("a").find(|link| link.text() == "Confirm with single sign-on").expect("a link");
     assert!(link.attribute("href").unwrap().contains("errand=confirm"), "{link:?}");
     assert!(shown.find("input", &[("type", "password")]).is_empty());
-    let answer = leave().await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&leave().await);
 
     let address = person.begin_with(&[("next", LEAVE), ("errand", "confirm")]).await;
     assert!(address.contains("prompt=login") && address.contains("max_age=0"), "{address}");
@@ -153,11 +147,9 @@ async fn leaving_without_a_password_wants_a_fresh_login_at_the_provider() {
     assert_eq!(redirects_to(&person.get(&back).await), LEAVE);
     // It counts for ten minutes, in this session.
     let other = place.server.client_of(client.user_id).await;
-    let answer = other.post(LEAVE, &[("password", "confirmed"), ("writings", "keep")]).await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&other.post(LEAVE, &[("password", "confirmed"), ("writings", "keep")]).await);
     place.advance(601).await;
-    let answer = leave().await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&leave().await);
     come_back(&mut person, "confirm", LEAVE, "alice").await;
     let form = person.page(LEAVE).await.form(LEAVE);
     redirects_to(&person.send(&form).await);
@@ -180,15 +172,13 @@ async fn only_a_fresh_login_of_the_same_person_confirms() {
     // Somebody else, and a login from before.
     place.provider.set_account("bob", claims("bob", json!({}))).await;
     person.log_out_at_provider();
-    let answer = come_back(&mut person, "confirm", LEAVE, "bob").await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&come_back(&mut person, "confirm", LEAVE, "bob").await);
     assert!(!leaves().await);
     person.log_out_at_provider();
     let long_ago = place.server.now() - 3_600;
     for auth_time in [json!(long_ago), json!(null), json!("now")] {
         place.provider.change_id_tokens(json!({ "auth_time": auth_time }), Signature::Right).await;
-        let answer = come_back(&mut person, "confirm", LEAVE, "alice").await;
-        assert!(answer.status.is_client_error(), "{auth_time}: {answer:?}");
+        demand_refused(&come_back(&mut person, "confirm", LEAVE, "alice").await);
         assert!(!leaves().await);
     }
     // A plain login is no confirmation.
@@ -207,6 +197,5 @@ async fn whoever_has_a_password_confirms_with_it() {
     person.send(&asked.form(CONNECT)).await;
     assert!(!page(&client, LEAVE).await.find("input", &[("type", "password")]).is_empty());
     come_back(&mut person, "confirm", LEAVE, "alice").await;
-    let answer = client.post(LEAVE, &[("password", "wrong horse"), ("writings", "keep")]).await;
-    assert!(answer.status.is_client_error(), "{answer:?}");
+    demand_refused(&client.post(LEAVE, &[("password", "wrong horse"), ("writings", "keep")]).await);
 }

@@ -19,8 +19,7 @@ async fn is_moderator(client: &Client) -> bool {
 /// Logs bob in, with groups.
 async fn bob_in(place: &Place, groups: Value) -> Client {
     place.provider.set_account("bob", claims("bob", json!({ "groups": groups }))).await;
-    let mut bob = place.person();
-    bob.log_in("bob").await;
+    let (bob, _) = place.log_in("bob").await;
     bob.client().await
 }
 
@@ -116,8 +115,7 @@ async fn another_claim_can_name_the_groups() {
     let Some((place, _)) = site_of_bob(&settings).await else { return };
     assert!(!is_moderator(&bob_in(&place, json!(["helpers"])).await).await);
     place.provider.set_account("bob", claims("bob", json!({ "roles": ["helpers"] }))).await;
-    let mut bob = place.person();
-    bob.log_in("bob").await;
+    let (bob, _) = place.log_in("bob").await;
     assert!(is_moderator(&bob.client().await).await);
 }
 
@@ -136,8 +134,7 @@ async fn a_role_of_groups_ends_with_the_connection() {
 async fn whoever_is_banned_is_not_logged_in_and_can_appeal() {
     let Some((place, administrator)) = site_of_bob(&[]).await else { return };
     ok(administrator.moderate("ban", ("user", "bob"), &[]).await);
-    let mut bob = place.person();
-    let answer = bob.log_in("bob").await;
+    let (mut bob, answer) = place.log_in("bob").await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN, "{answer:?}");
     assert!(!bob.is_logged_in());
     let page_of_banned = Page::of(&answer);

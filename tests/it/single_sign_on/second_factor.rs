@@ -71,10 +71,7 @@ async fn with_the_setting_the_provider_alone_asks() {
     assert_eq!(redirects_to(&answer), "/latest/0");
     assert!(person.is_logged_in());
     // A login with a password still asks.
-    let answer = place
-        .server
-        .visitor()
-        .post("/login", &[("username", "alice"), ("password", crate::client::PASSWORD)])
-        .await;
+    let login = format!("/login?username=alice&password={}", crate::client::PASSWORD);
+    let answer = place.server.visitor().answer_to(&login).await;
     assert!(!answer.headers.contains_key("set-cookie"), "{answer:?}");
 }

@@ -8,7 +8,7 @@ use super::first_login::refusal;
 use super::{Place, SITE, alice};
 use crate::oidc_provider::OidcProvider;
 use crate::pages::page;
-use crate::program::Program;
+use crate::program::{Program, Ran};
 use crate::server::{Engine, variables};
 
 /// Waits until the page for administrators says something of single sign-on, and returns it.
@@ -68,8 +68,7 @@ async fn a_clock_that_differs_is_told_to_administrators_and_to_whoever_cannot_lo
     for skew in [-4_000_i64, 4_000] {
         let seconds = place.server.now().checked_add_signed(skew).unwrap();
         place.provider.set_clock(seconds).await;
-        let mut person = place.person();
-        let answer = person.log_in("alice").await;
+        let (_, answer) = place.log_in("alice").await;
         let sentence = refusal(&answer, StatusCode::SERVICE_UNAVAILABLE);
         assert!(sentence.contains("clock"), "{skew}: {sentence}");
     }
@@ -123,23 +122,17 @@ async fn the_status_and_the_log_name_the_problem_and_never_the_secret() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("redb:{}", folder.path().join("site.redb").display());
     let wrong = format!("{}/realm", provider.issuer);
-    let named = provider.settings();
-    let settings =
-        named.map(|(name, value)| if name == "oidc.issuer" { (name, &*wrong) } else { (name, value) });
-    let variables =
-        settings.map(|(name, value)| (format!("TIDINGS_{}", name.replace('.', "__").to_uppercase()), value));
-    let variables: Vec<(&str, &str)> =
-        variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let settings = [&provider.settings()[..], &[("oidc.issuer", &*wrong)]].concat();
+    let variable = |name: &str| format!("TIDINGS_{}", name.replace('.', "__").to_uppercase());
+    let names: Vec<String> = settings.iter().map(|(name, _)| variable(name)).collect();
+    let values = settings.iter().map(|(_, value)| *value);
+    let variables: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(values).collect();
     let program = Program::start_with(&store, &variables);
     const PROBLEM: &str = "openid-configuration of the issuer: the status is 404";
     program.wait_for_log(PROBLEM);
-    let status = std::process::Command::new(env!("CARGO_BIN_EXE_tidings"))
-        .args(["status", "--store", &store])
-        .envs(variables)
-        .output()
-        .unwrap();
-    let said =
-        format!("{}{}", String::from_utf8_lossy(&status.stdout), String::from_utf8_lossy(&status.stderr));
+    let mut status = std::process::Command::new(env!("CARGO_BIN_EXE_tidings"));
+    status.args(["status", "--store", &store]).envs(variables);
+    let said = Ran::from(status.output().unwrap()).said();
     assert!(said.contains(PROBLEM), "{said}");
     for text in [said, program.log()] {
         assert!(!text.contains(provider.secret()), "{text}");

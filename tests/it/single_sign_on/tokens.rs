@@ -17,8 +17,7 @@ const LEEWAY: u64 = 60;
 
 /// Whether somebody who has an account logs in as alice. Who is refused gets a sentence, and no session.
 async fn logs_in(place: &Place) -> bool {
-    let mut person = place.person();
-    let answer = person.log_in("alice").await;
+    let (person, answer) = place.log_in("alice").await;
     if answer.status == StatusCode::SEE_OTHER && person.is_logged_in() {
         assert_eq!(redirects_to(&answer), "/");
         return true;
@@ -189,9 +188,7 @@ async fn claims_of_an_odd_kind_are_left_out() {
 async fn an_answer_of_another_provider_is_not_taken_to_this_one() {
     let Some(place) = Place::start(&[]).await else { return };
     place.member("alice", alice()).await;
-    let mut person = place.person();
-    let address = person.begin("/").await;
-    let back = person.prove(&address, "alice").await;
+    let (person, back) = place.proven("alice").await;
     // The address names the issuer that answers (RFC 9207).
     let (rest, _) = back.split_once("&iss=").expect("an issuer");
     let answer = person.clone().get(&format!("{rest}&iss=https%3A%2F%2Faccounts.example.com")).await;
@@ -211,8 +208,7 @@ async fn an_odd_answer_of_the_token_endpoint_logs_nobody_in() {
         [Fault::Status(200), Fault::Status(400), Fault::Redirect(format!("{}/me", place.provider.issuer))]
     {
         place.provider.set_faults(&[("/token", fault.clone())]).await;
-        let mut person = place.person();
-        let answer = person.log_in("alice").await;
+        let (person, answer) = place.log_in("alice").await;
         assert!([403, 503].contains(&answer.status.as_u16()), "{fault:?}: {answer:?}");
         assert!(!person.is_logged_in());
     }

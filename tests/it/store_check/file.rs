@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::running::{Load, SETTINGS, check_store, demand_nothing_found, prepared};
 use crate::client::{Client, ok};
 use crate::program::Program;
-use crate::server::http_client;
 
 /// The size of the pages of the store file.
 const PAGE: usize = 4096;
@@ -36,7 +35,7 @@ fn change_a_letter(store: &Path) {
 /// A site with a story whose text is marked.
 async fn marked(path: &Path) {
     let program = Program::start(&format!("redb:{}", path.display()));
-    let alice = Client::new(http_client(), program.address).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     ok(alice.submit("Marked", "", &MARKER.repeat(220)).await);
     program.stop();
 }
@@ -93,11 +92,11 @@ async fn assert_the_story_is_refused(program: &Program, alice: &Client) {
     for (path, status) in [("/news/1", 503), ("/news/2", 200), ("/", 200), ("/latest", 200), ("/rss", 200)] {
         let page = alice.get(path).await;
         assert_eq!(page.status, status, "{path}");
-        assert!(!String::from_utf8_lossy(&page.body).contains("narked"), "{path} serves what has changed");
+        assert!(!page.text().contains("narked"), "{path} serves what has changed");
     }
     let vote = alice.post("/api/votenews", &[("news_id", "1"), ("vote_type", "up")]).await;
     assert_eq!(vote.status, 503);
-    assert_eq!(Client::new(http_client(), program.address).get("/news/1").await.status, 503);
+    assert_eq!(program.visitor().get("/news/1").await.status, 503);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,7 +105,7 @@ async fn a_story_whose_text_has_a_changed_byte_is_refused_for_good_and_named_by_
     let path = folder.path().join("site.redb");
     let url = format!("redb:{}", path.display());
     let program = Program::start(&url);
-    let alice = Client::new(http_client(), program.address).register("alice").await;
+    let alice = program.visitor().register("alice").await;
     // Shorter than a page, so that it shares one with others.
     ok(alice.submit("Marked", "", &MARKER.repeat(20)).await);
     ok(alice.submit("Beside it", "", "A text").await);

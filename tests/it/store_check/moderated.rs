@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{demand_clean, report};
-use crate::client::{Client, ok};
+use crate::client::{Client, line_of, ok};
 use crate::server::{Server, in_memory};
 
 /// A site with an administrator, a moderator, and people who post.
@@ -22,8 +22,7 @@ impl Site {
     async fn on(server: Server) -> Self {
         let alice = server.register("alice").await;
         server.member("mod").await;
-        let (bob, carol, dave) =
-            (server.member("bob").await, server.member("carol").await, server.member("dave").await);
+        let [bob, carol, dave] = server.people(["bob", "carol", "dave"]).await;
         for client in [&bob, &carol, &dave] {
             server.set_karma(client, 1_000).await;
         }
@@ -40,8 +39,9 @@ impl Site {
         self.alice.moderate(action, (kind, id), more).await
     }
 
-    async fn undo(&self, line: &Value) -> Value {
-        self.alice.undo(line.as_u64().unwrap()).await
+    /// The same; answers the line.
+    async fn line_of(&self, action: &str, thing: &Thing) -> u64 {
+        line_of(self.act(action, thing, &[]).await)
     }
 
     async fn flag(&self, thing: &Thing) {
@@ -99,9 +99,9 @@ impl Site {
 
     /// Does something and undoes it, and checks after both.
     async fn there_and_back(&self, action: &str, thing: &Thing, more: &[(&str, &str)]) {
-        let line = ok(self.act(action, thing, more).await)["moderation_id"].clone();
+        let line = line_of(self.act(action, thing, more).await);
         self.demand_untouched(&format!("{action} {thing:?}")).await;
-        ok(self.undo(&line).await);
+        ok(self.alice.undo(line).await);
         self.demand_untouched(&format!("{action} {thing:?} undone")).await;
     }
 }
@@ -140,10 +140,9 @@ async fn held_posts(site: &Site) {
     let bob = ("user", "bob".to_owned());
     for by_rule in [false, true] {
         let line = if by_rule {
-            let rule = [("what", "phrase"), ("pattern", "rule"), ("effect", "hold"), ("reason", "r")];
-            ok(site.alice.api_post("/api/moderate/rule", &rule).await)["moderation_id"].clone()
+            line_of(site.alice.call("/api/moderate/rule?what=phrase&pattern=rule&effect=hold&reason=r").await)
         } else {
-            ok(site.act("hold", &bob, &[]).await)["moderation_id"].clone()
+            site.line_of("hold", &bob).await
         };
         let name = if by_rule { "rule" } else { "held" };
         for (number, thing) in site.posts(name).await.iter().enumerate() {
@@ -166,7 +165,7 @@ async fn held_posts(site: &Site) {
                 site.demand_untouched(&format!("{thing:?} rejected and deleted")).await;
             }
         }
-        ok(site.undo(&line).await);
+        ok(site.alice.undo(line).await);
         site.demand_untouched(&format!("the end of {name}")).await;
     }
 }
@@ -191,13 +190,13 @@ async fn deleted_posts_and_appeals(site: &Site) {
     let moderator = site.server.client_of(2).await;
     for (name, decision) in [("denied", "reject"), ("granted", "approve")] {
         let [story, ..] = site.posts(name).await;
-        let line = ok(site.act("remove", &story, &[]).await)["moderation_id"].to_string();
+        let line = site.line_of("remove", &story).await.to_string();
         ok(site.bob.call(&format!("/api/appeal?moderation_id={line}&text=Please look again")).await);
         site.demand_untouched("an appeal").await;
         let answer = moderator.moderate(decision, ("appeal", &line), &[]).await;
-        let answered = ok(answer)["moderation_id"].clone();
+        let answered = line_of(answer);
         site.demand_untouched(&format!("an appeal: {decision}")).await;
-        site.undo(&answered).await;
+        site.alice.undo(answered).await;
         site.demand_untouched(&format!("an appeal: {decision}, undone")).await;
     }
 }

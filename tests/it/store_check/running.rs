@@ -11,7 +11,6 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Client, ok};
 use crate::program::{Program, open_again};
-use crate::server::http_client;
 
 /// All people of the test have one address.
 pub(super) const SETTINGS: &[(&str, &str)] = &[
@@ -30,7 +29,7 @@ pub(super) async fn prepared(path: &Path) -> Vec<Client> {
     let program = Program::start_with(&url, &settings);
     let mut people = Vec::new();
     for number in 0..PEOPLE {
-        let visitor = Client::new(http_client(), program.address);
+        let visitor = program.visitor();
         people.push(visitor.register(&format!("person-{number}")).await);
     }
     for number in 0..STORIES {

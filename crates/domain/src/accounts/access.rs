@@ -1,9 +1,8 @@
 //! Members only: on such a site, whoever is not logged in reads nothing. This is the one place that decides it: the router
 //! asks it before every handler, cache and failure, for every address that does not say that it is open.
 
-use crate::accounts::visit::Visit;
 use crate::values::SiteReaders;
-use crate::{Error, Refusal, Result, Site};
+use crate::{Error, Refusal, Result, Site, Visit};
 
 /// The people whom an address answers on a site that only members read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,17 @@
 //! The changes that the owner of an account may make.
 
-use crate::accounts::notices::Notice;
-use crate::accounts::session_store::{Device, Session, VisitSession};
-use crate::accounts::users::User;
-use crate::accounts::{admission, confirmation, log_in, names, origin_bans, outbox, roles, sessions};
+use crate::accounts::{
+    Device, Notice, Session, VisitSession, admission, confirmation, log_in, names, origin_bans, outbox,
+    roles, sessions,
+};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
 use crate::values::email;
-use crate::values::text_forms::never_logged;
-use crate::values::{About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Result, Site, keys};
+use crate::values::{
+    About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId, never_logged,
+};
+use crate::{Applied, Error, Refusal, Result, Site, User, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 

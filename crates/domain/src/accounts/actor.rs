@@ -1,11 +1,9 @@
 //! A user who does something, with the address that the request comes from.
 
-use crate::accounts::trust;
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::{DEACTIVATED, trust};
 use crate::rates::{self, RatedAccount};
-use crate::repeats::{self, KeptAnswer};
 use crate::values::{Moment, RatedAction};
-use crate::{Decision, Error, Refusal, Result, Site, keys};
+use crate::{Decision, Error, KeptAnswer, Refusal, Result, Site, User, keys, repeats};
 use std::net::IpAddr;
 use std::ops::Deref;
 use tidings_keyspace::Batch;

@@ -3,10 +3,9 @@
 //!
 //! Moderators and administrators are trusted: nothing of theirs is checked.
 
-use crate::accounts::users::{Role, User};
 use crate::post_rules::{self, CheckedPost};
 use crate::values::{RestrictionKind, Timestamp};
-use crate::{Refusal, Result, Site, identity};
+use crate::{Refusal, Result, Role, Site, User, identity};
 
 /// Why a new post has to wait for a moderator; `None` if it need not. Rounds: none once the
 /// rules and the identity of the site are cached.

@@ -11,13 +11,9 @@
 //!
 //! The decisions add to the batch of the moderator's action, which also has the line in the log.
 
-use crate::accounts::people;
-use crate::accounts::session_store::AllSessions;
-use crate::accounts::users::DEACTIVATED;
-use crate::hooks::{self, Event};
-use crate::values::secrets::random_token;
-use crate::values::{Thing, Timestamp, UserId};
-use crate::{Refusal, Result, Site, fields, keys, review};
+use crate::accounts::{AllSessions, DEACTIVATED, people};
+use crate::values::{Thing, Timestamp, UserId, random_token};
+use crate::{Refusal, Result, Site, fields, hooks, keys, review};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.
@@ -119,7 +115,7 @@ pub async fn application(site: &Site, username: &str) -> Result<Application> {
 pub(crate) async fn write_approval(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = waiting(site, batch, username).await?;
     batch.delete_field(keys::user(application.user_id), DEACTIVATED);
-    hooks::write(batch, &Event::Signup(application.user_id));
+    hooks::write(batch, &hooks::Event::Signup(application.user_id));
     Ok(application)
 }
 

@@ -10,16 +10,15 @@
 //! settings, and write nothing. A link is only good for the address that it was sent to.
 
 use crate::accounts::harden::count_accounts;
-use crate::accounts::notices::Notice;
-use crate::accounts::outbox;
 use crate::accounts::users::{
-    CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, User, account_chunks,
+    CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, account_chunks,
 };
+use crate::accounts::{Notice, outbox};
 use crate::rates::counted::Limited;
-use crate::report::Advance;
-use crate::values::secrets::random_token;
-use crate::values::{CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Refusal, Result, Site, keys};
+use crate::values::{
+    CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId, random_token,
+};
+use crate::{Advance, Refusal, Result, Site, User, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -156,8 +155,7 @@ pub(crate) async fn take_verified(site: &Site, user_id: UserId, verified: &Email
     batch.set_field(&key, CONFIRMED_EMAIL, verified.as_str());
     batch.delete_field(&key, UNCONFIRMED);
     // If the address has changed meanwhile, it is another one.
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// A mail with a link to be sent.

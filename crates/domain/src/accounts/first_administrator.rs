@@ -6,12 +6,10 @@
 //! the same for all servers of a store, and is stored nowhere. It holds until somebody has become
 //! an administrator, in any way: from then on `administrator.first` is stored.
 
-use crate::accounts::roles;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
-use crate::accounts::users::{ADMINISTRATOR_FLAG, Role, User};
-use crate::accounts::visit::Visit;
+use crate::accounts::{ADMINISTRATOR_FLAG, roles};
 use crate::values::{Purpose, SigningKey, Timestamp, UserId, WelcomeToken};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Decision, Refusal, Result, Role, Site, User, Visit, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// Notes in a batch that a user becomes an administrator: the link ends.

@@ -25,7 +25,7 @@ mod reading;
 pub(crate) mod seen;
 
 pub(crate) use delivery::{Delivery, end_surplus, forget};
-pub use entry::{EntryId, InboxCursor, Kind, NotAnEntry, NotAnInboxCursor};
+pub use entry::{EntryId, InboxCursor, Kind};
 pub use marking::{Marking, undo_marking};
 pub(crate) use marking::{NewestUnread, UNTIL, mark_read};
 pub use messages::send_message;

@@ -9,16 +9,13 @@
 
 pub mod tree;
 
-use crate::accounts::people::People;
-use crate::accounts::trust;
-use crate::accounts::users::{INVITED_BY, Role, User};
+use crate::accounts::{INVITED_BY, People, trust};
 use crate::rates::counted::Limited;
-use crate::repeats::{self, KeptAnswer};
 use crate::values::{
     Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, SignupMode,
     Timestamp, UserId,
 };
-use crate::{Refusal, Result, Site, fields, keys};
+use crate::{KeptAnswer, Refusal, Result, Role, Site, User, fields, keys, repeats};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

@@ -2,10 +2,8 @@
 //!
 //! The field `karma_economy` of `site` says what votes cost, if no setting does.
 
-use crate::accounts::users::User;
-use crate::report::Advance;
 use crate::values::{Economy, Timestamp};
-use crate::{Applied, Result, Site, fields, keys};
+use crate::{Advance, Applied, Result, Site, User, fields, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Batch, Store, read};
 

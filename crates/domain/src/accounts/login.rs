@@ -9,17 +9,16 @@
 //! A counter is a token bucket (`rates::counted`).
 
 use crate::accounts::origins;
-use crate::accounts::users::{User, id_of};
+use crate::accounts::users::id_of;
 use crate::action::act_on;
 use crate::passwords::{Comparison, HashingSource, StoredPassword, Turn, Verification};
-use crate::process_state::process_state;
 use crate::rates::counted::{Counted, Limit, Limited};
 use crate::values::{
     ClientNetworks, FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
     LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL, Moment, NetworkTag, RatedAction, Timestamp, TypedName,
     UserId,
 };
-use crate::{Decision, Error, Refusal, Result, Site, audit, fields, keys, rates};
+use crate::{Decision, Error, Refusal, Result, Site, User, audit, fields, keys, rates};
 use parking_lot::Mutex;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -189,7 +188,7 @@ fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Re
 #[derive(Default)]
 struct Attacked(Mutex<Vec<UserId>>);
 
-process_state!(Attacked);
+crate::process_state!(Attacked);
 
 impl Site {
     /// Takes the accounts whose owners are to be told that many addresses try to log in.

@@ -2,14 +2,11 @@
 //! line. It is good once and for ten minutes.
 
 use crate::accounts::log_in::{self, Entered, LoginGrant};
-use crate::accounts::sealed;
-use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{CREDENTIALS_VERSION, Role, User};
+use crate::accounts::{CREDENTIALS_VERSION, Device, Session, sealed};
 use crate::audit::{AUDIT, COMMAND_LINE};
-use crate::values::secrets::random_token;
-use crate::values::{Purpose, Timestamp, UserId};
-use crate::{Error, Refusal, Result, Site, keys};
+use crate::values::{Purpose, Timestamp, UserId, random_token};
+use crate::{Error, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::{Hash, read};
 
 /// The token of a link for an administrator.

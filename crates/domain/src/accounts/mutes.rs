@@ -4,14 +4,12 @@
 //! Muted topics are a list of their own (`articles::topic_choices`), because earlier versions
 //! have stored them so; the list of mutes shows them with the others.
 
-use crate::accounts::actor::Actor;
+use crate::accounts::UserNames;
 use crate::accounts::mentioned::user_named;
-use crate::accounts::people::UserNames;
-use crate::accounts::visit::Visit;
 use crate::values::{
     Hostname, MAX_MUTED_TOPICS, MAX_MUTES, Moment, MuteKind, MutedWord, RatedAction, Timestamp, UserId,
 };
-use crate::{Decision, Refusal, Result, Site, fields, keys};
+use crate::{Actor, Decision, Refusal, Result, Site, Visit, fields, keys};
 use std::fmt::Display;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

@@ -6,13 +6,13 @@
 //! sign-up. `usernames.folded` says how far that is. Because this visits each account once, it
 //! also adds what accounts of earlier versions lack.
 
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
+use crate::accounts::{DEACTIVATED, DELETED_USERNAME};
 use crate::key_walk::KeyWalk;
 use crate::passwords::lacks_salt;
-use crate::report::Advance;
-use crate::values::secrets::random_token;
-use crate::values::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION, FullName, UserId, lookalikes};
-use crate::{Decision, Refusal, Result, Site, fields, keys};
+use crate::values::{
+    FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION, FullName, UserId, lookalikes, random_token,
+};
+use crate::{Advance, Decision, Refusal, Result, Site, User, fields, keys};
 use std::collections::{BTreeMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -25,24 +25,19 @@ const FOLDING_OVERLAP: u64 = 16;
 /// Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is
 /// nothing to do; else 3 and a commit for each chunk.
 pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool> {
+    fold_chunks(site, chunks, &|_, _| {}).await
+}
+
+/// The same, saying after each chunk how far it is.
+pub(crate) async fn fold_chunks(site: &Site, chunks: u64, advance: Advance<'_>) -> Result<bool> {
     for _ in 0..chunks {
         let Folded { last, count } = fold_chunk(site).await?;
+        advance(last, count);
         if last == count {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-/// The same for all accounts, saying after each chunk how far it is.
-pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<()> {
-    loop {
-        let Folded { last, count } = fold_chunk(site).await?;
-        advance(last, count);
-        if last == count {
-            return Ok(());
-        }
-    }
 }
 
 /// How far the index of names is.

@@ -1,7 +1,7 @@
 //! Mails that tell the owner of an account about a change of it. They wait in the outbox
 //! ([`crate::accounts::outbox`]), where the batch of the change puts them.
 
-use crate::values::text_forms::named;
+use crate::values::named;
 use strum::{EnumString, IntoStaticStr};
 
 /// A message to the owner of an account.

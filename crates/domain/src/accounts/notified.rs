@@ -2,7 +2,7 @@
 //! author's mentions notify only so many people in a day (UTC): further ones are text, and so are
 //! those who have blocked the author.
 
-use crate::accounts::mutes::Avoidance;
+use crate::accounts::Avoidance;
 use crate::values::{Day, Moment, UserId};
 use crate::{Result, Site, fields, keys};
 use std::time::Duration;

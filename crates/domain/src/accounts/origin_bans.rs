@@ -6,11 +6,9 @@
 //!
 //! Keys: `bans:origins`, `bans:origins:count` and `bans:origins:stopped`.
 
-use crate::accounts::actor::Actor;
-use crate::accounts::users::{Role, User};
 use crate::cache::{MEBIBYTE, Shared, View};
 use crate::values::{BanScope, OriginBan, OriginKind, Timestamp};
-use crate::{Refusal, Result, Site, fields, keys};
+use crate::{Actor, Refusal, Result, Role, Site, User, fields, keys};
 use std::net::{IpAddr, Ipv4Addr};
 use tidings_keyspace::{Batch, Fetch, read};
 

@@ -8,13 +8,11 @@
 //! which. Administrators see the addresses. Each key is of one day and expires when the day is too
 //! old, so the store itself forgets all of it, even if no server runs.
 
-use crate::process_state::process_state;
-use crate::values::secrets::random_token;
 use crate::values::{
     ADDRESSES_OF_A_DAY, Day, MAX_NEIGHBOURS, NEIGHBOUR_DAYS, NETWORKS_LOOKED_AT, Network, NetworkTag,
     PEOPLE_OF_A_NETWORK_AND_DAY, Timestamp, UserId,
 };
-use crate::{Decision, Result, Site, fields, keys};
+use crate::{Result, Site, draws, fields, keys};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -75,27 +73,12 @@ pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag> {
 #[derive(Default)]
 struct KnownSecret(OnceCell<String>);
 
-process_state!(KnownSecret);
+crate::process_state!(KnownSecret);
 
 /// The secret of the tags, and of the hashes of typed names. Rounds: none, except once for each
 /// server.
 pub(crate) async fn network_secret(site: &Site) -> Result<&str> {
-    Ok(site.of::<KnownSecret>().0.get_or_try_init(|| read_secret(site)).await?)
-}
-
-/// The first server of a store makes the secret.
-async fn read_secret(site: &Site) -> Result<String> {
-    site.act_without_turns(2, || async {
-        if let Some(secret) = site.store.fetch(read::string(keys::NETWORKS_SECRET)).await? {
-            return Ok(Decision::Done(secret));
-        }
-        let secret = random_token()?;
-        let mut batch = Batch::new();
-        batch.key_absent(keys::NETWORKS_SECRET);
-        batch.set(keys::NETWORKS_SECRET, &secret);
-        Ok(Decision::commit(batch, secret))
-    })
-    .await
+    Ok(site.of::<KnownSecret>().0.get_or_try_init(|| draws::drawn_once(site, keys::NETWORKS_SECRET)).await?)
 }
 
 /// Where a user has posted from lately, the newest first.

@@ -14,17 +14,13 @@
 
 mod waiting_mail;
 
-pub use waiting_mail::{MailKind, MailSubject, NotAMail, WaitingMail};
+pub use waiting_mail::{MailKind, MailSubject, WaitingMail};
 
-use crate::accounts::inbox::EntryId;
-use crate::accounts::notices::Notice;
-use crate::accounts::two_factor::HostMove;
 use crate::accounts::unsubscribing::{MAIL_SECRET, token_for};
-use crate::accounts::users::{MAIL_REFUSED, User};
+use crate::accounts::{EntryId, HostMove, MAIL_REFUSED, Notice};
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::values::secrets::random_token;
-use crate::values::{DIGEST_CHUNK, Digest, MAIL_CHUNK, Moment, Timestamp, UserId};
-use crate::{Applied, Decision, Result, Site, fields, keys};
+use crate::values::{DIGEST_CHUNK, Digest, MAIL_CHUNK, Moment, Timestamp, UserId, random_token};
+use crate::{Applied, Decision, Result, Site, User, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The name of the lane in leases.

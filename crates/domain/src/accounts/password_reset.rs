@@ -4,14 +4,10 @@
 //! ends when the password or the e-mail address changes that it was made for. The answers
 //! do not reveal whether a user has an address.
 
-use crate::accounts::notices::Notice;
-use crate::accounts::session_store::Session;
-use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::accounts::{log_in, outbox, people, roles, sessions};
+use crate::accounts::{CREDENTIALS_VERSION, Notice, Session, log_in, outbox, people, roles, sessions};
 use crate::passwords::HashingSource;
-use crate::values::secrets::random_token;
-use crate::values::{NewPassword, Timestamp, UserId};
-use crate::{Decision, Refusal, Result, Site, fields, keys};
+use crate::values::{NewPassword, Timestamp, UserId, random_token};
+use crate::{Decision, Refusal, Result, Site, User, fields, keys};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
@@ -83,8 +79,7 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<()> {
     batch.delete_field(&key, "pwd_reset");
     batch.delete(keys::password_reset(&mail.token));
     // If a later request has replaced this one, that one stays.
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// The username of the account whose password a link may set.

@@ -1,10 +1,9 @@
 //! The names of users, as pages and actions need them.
 
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::visit::{SharedVisit, Visit};
+use crate::accounts::{DEACTIVATED, SharedVisit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{Restriction, RestrictionKind, Timestamp, UserId, size};
-use crate::{Refusal, Result, Site, fields, keys};
+use crate::{Refusal, Result, Site, Visit, fields, keys};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};

@@ -1,10 +1,10 @@
 //! When users last visited: the field `seen_time`. Tweets are no longer delivered to a user
 //! who stays away for long; on return, the home timeline is absent, and made anew.
 
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::DEACTIVATED;
 use crate::activity::ActionCounters;
 use crate::values::{Hour, Timestamp};
-use crate::{Applied, Result, Site, keys};
+use crate::{Applied, Result, Site, User, keys};
 use std::sync::Arc;
 use tidings_keyspace::Batch;
 

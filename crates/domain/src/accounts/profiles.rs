@@ -1,11 +1,10 @@
 //! The profile of a user: what everyone sees, and whether the viewer follows them.
 
+use crate::accounts::CacheResult;
 use crate::accounts::invitations::tree;
-use crate::accounts::users::User;
-use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::UserId;
-use crate::{Refusal, Result, keys};
+use crate::{Refusal, Result, User, Visit, keys};
 use std::ops::Deref;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};

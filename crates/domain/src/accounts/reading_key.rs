@@ -2,11 +2,9 @@
 //!
 //! Keys: the field `reading_key` of a user.
 
-use crate::accounts::users::{User, set_secret};
-use crate::values::UserId;
-use crate::values::secrets::{random_hex, same_secret};
-use crate::values::text_forms::never_logged;
-use crate::{Result, Site};
+use crate::accounts::users::set_secret;
+use crate::values::{UserId, never_logged, random_hex, same_secret};
+use crate::{Result, Site, User};
 use sha2::{Digest, Sha256};
 
 /// The field of a user with the hash of their key; empty or absent without one.

@@ -8,8 +8,7 @@
 //! A vote reads its own record and the number of records, not all of them: people who vote a lot
 //! would make each vote slower. The records that are too old are removed once in 64 votes.
 
-use crate::values::text_forms::{read_text, shown};
-use crate::values::{CommentAddress, MAX_RECENT_VOTES, NewsId, NotAnId, Timestamp, UserId};
+use crate::values::{CommentAddress, MAX_RECENT_VOTES, NewsId, NotAnId, Timestamp, UserId, read_text, shown};
 use crate::{Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;

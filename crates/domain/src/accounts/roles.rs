@@ -4,19 +4,17 @@
 //! administrator or moderator looks at all accounts, some hundred in a round. That is for what
 //! happens rarely.
 
-use crate::accounts::first_administrator;
-use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::users::{
-    ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, Role, SHORT_PASSWORD,
-    UNKNOWN_PASSWORD, User, account_chunks, id_of,
+    ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, SHORT_PASSWORD,
+    UNKNOWN_PASSWORD, account_chunks, id_of,
 };
+use crate::accounts::{TWO_FACTOR, first_administrator};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::site_settings;
-use crate::values::text_forms::named;
 use crate::values::{
-    ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId,
+    ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId, named,
 };
-use crate::{Decision, Refusal, Result, Site, identity, keys};
+use crate::{Decision, Refusal, Result, Role, Site, User, identity, keys};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
@@ -75,8 +73,7 @@ pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> R
         batch.delete_field(key, ROLE_PASSWORD);
     }
     // If the account has changed meanwhile, the next login looks again.
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// Whether an account may have this password: it is neither the name of the account nor that of the site, and one

@@ -44,17 +44,17 @@ pub trait Visible {
     }
 }
 
-impl<T: Visible> Visible for &T {
+impl<T: Deref<Target: Visible>> Visible for T {
     fn state(&self) -> PostState<'_> {
-        T::state(self)
+        (**self).state()
     }
 
     fn state_of_story(&self) -> Option<PostState<'_>> {
-        T::state_of_story(self)
+        (**self).state_of_story()
     }
 
     fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
-        T::unwanted_by(self, reader, place)
+        (**self).unwanted_by(reader, place)
     }
 }
 

@@ -5,14 +5,13 @@
 //! under `auth:<token>` was written by Lamer News, or by an earlier version. It is
 //! accepted, but none is written.
 
-use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
-use crate::values::secrets::random_token;
-use crate::values::text_forms::{named, never_logged};
+use crate::accounts::{ApiSecret, DEACTIVATED, EarlierSession};
 use crate::values::{
     MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SIGN_ON_SECONDS, SessionHash,
-    SessionToken, Timestamp, UserId,
+    SessionToken, Timestamp, UserId, named, never_logged, random_token,
 };
-use crate::{Applied, Result, Site, fields, keys};
+use crate::{Applied, Result, Site, User, fields, keys};
+use serde::Serialize;
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr};
@@ -363,10 +362,11 @@ pub(crate) fn replace_secret(batch: &mut Batch, session: &SessionKey, former: &A
     }
 }
 
-/// One session of an account, for its owner.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// One session of an account, for its owner. It is serialized for exports.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct OpenSession {
     /// The id, with which the owner can end it. It is of no use without a session.
+    #[serde(skip)]
     pub id: String,
     /// When the owner logged in; `None` if it is not known, as for an earlier session.
     pub since: Option<Timestamp>,
@@ -377,8 +377,10 @@ pub struct OpenSession {
     /// The network address at the login; may be empty.
     pub address: String,
     /// How the owner logged in.
+    #[serde(skip)]
     pub method: LoginMethod,
     /// Whether the list was asked for in this session.
+    #[serde(skip)]
     pub current: bool,
 }
 
@@ -435,6 +437,5 @@ pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<()> {
         }
     }
     // Nothing is checked: what is surplus now is surplus whatever happens meanwhile.
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }

@@ -4,19 +4,17 @@
 //! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
 //! session. A change of the password ends all of them and replaces the secret.
 
-use crate::accounts::account::Owner;
 use crate::accounts::log_in::{self, Credentials, LogIn, LoginGrant};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, Opening, Session, SessionKey, VisitSession,
 };
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User, id_of};
-use crate::accounts::{applications, origins};
+use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, id_of};
+use crate::accounts::{Owner, applications, origins};
 use crate::passwords::{lacks_salt, salt_beside};
-use crate::values::secrets::random_token;
-use crate::values::{Timestamp, UserId};
-use crate::{Applied, Decision, Refusal, Result, Site, keys};
+use crate::values::{Timestamp, UserId, random_token};
+use crate::{Applied, Decision, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, CheckId, Order, read};
 
 pub use crate::accounts::session_store::list;
@@ -122,8 +120,7 @@ pub(crate) async fn open_session(
 pub async fn log_out(site: &Site, session: &VisitSession) -> Result<()> {
     let mut batch = Batch::new();
     session_store::end_one(&mut batch, session.user_id, &session.key);
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// Ends one session of the user whose session this is.

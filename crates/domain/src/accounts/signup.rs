@@ -5,26 +5,23 @@
 //! the first administrator ([`first_administrator`]) is always let in.
 
 use crate::accounts::applications::{self, NameHolders};
-use crate::accounts::invitations::Invitation;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
-use crate::accounts::signup_limits::SignupLimits;
 use crate::accounts::single_sign_on::{self, ProviderLogin};
-use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
-use crate::accounts::visit::Visit;
-use crate::accounts::{first_administrator, log_in, login, names, origin_bans, outbox, roles};
+use crate::accounts::{
+    CONFIRMED_EMAIL, Invitation, SignupLimits, UNCONFIRMED, first_administrator, log_in, login, names,
+    origin_bans, outbox, roles,
+};
 use crate::activity::ActionCounters;
 use crate::audit::{self, AUDIT, COMMAND_LINE};
-use crate::counts::CountedAction;
-use crate::hooks::{self, Event};
 use crate::identity::SIGNUPS_STOPPED;
 use crate::passwords::HashingSource;
-use crate::values::secrets::random_token;
 use crate::values::{
     AccountRules, ApplicationText, BanScope, Email, FOLDING_CHUNKS_OF_ONE_ACTION, InputError, InvitationCode,
     NewPassword, Restriction, SignupAnswer, SignupMode, Timestamp, UserId, Username, WelcomeToken,
+    random_token,
 };
-use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
+use crate::{CountedAction, Decision, Refusal, Result, Site, Visit, draws, fields, hooks, keys};
 use tidings_keyspace::{Batch, read};
 
 const FIRST_USER: UserId = UserId(1);
@@ -403,7 +400,7 @@ async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<Si
     let signed_up = site.act(keys::USERS_COUNT, || async {
         let gate = Gate::read(site, now, applicant).await?;
         gate.admit(site)?;
-        let id = if gate.is_used { draw_id(site).await? } else { FIRST_USER };
+        let id = if gate.is_used { draws::next_id(site, keys::USERS_COUNT).await? } else { FIRST_USER };
         let session = Session::new(id)?;
         let mut batch = Batch::new();
         if id == FIRST_USER {
@@ -418,7 +415,7 @@ async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<Si
         origins::write(origin.as_ref(), &mut batch, now, id);
         // A person who must wait has signed up only once a moderator lets them in.
         if signed_up.session.is_some() {
-            hooks::write(&mut batch, &Event::Signup(id));
+            hooks::write(&mut batch, &hooks::Event::Signup(id));
         }
         if let Some(network) = network.as_ref().filter(|_| signed_up.session.is_some()) {
             login::write_network(&mut batch, now, id, network);
@@ -427,17 +424,11 @@ async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<Si
         Ok(Decision::commit(batch, signed_up).draws_unused(drawn_unused, keys::USERS_COUNT, id))
     });
     let signed_up = signed_up.await?;
-    site.of::<ActionCounters>().count(CountedAction::Signup);
+    site.count(CountedAction::Signup);
     if device.is_some() {
         site.of::<ActionCounters>().count_visit(None, now);
     }
     Ok(signed_up)
-}
-
-/// The id of the next account, from the counter.
-async fn draw_id(site: &Site) -> Result<UserId> {
-    let id = site.store.next_id(keys::USERS_COUNT).await?;
-    UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
 }
 
 /// The facts that the sign-up page depends on, besides the rules.

@@ -7,17 +7,16 @@
 
 pub mod round_trip;
 
-use crate::accounts::account::Owner;
 use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant, SecondStep};
-use crate::accounts::roles::GivenRole;
 use crate::accounts::session_store::{self, Device, Session, VisitSession};
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::users::{DEACTIVATED, OIDC_IDENTITY, User};
-use crate::accounts::{confirmation, sealed, sessions};
-use crate::values::text_forms::never_logged;
-use crate::values::{Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId};
-use crate::{Applied, Error, Refusal, Result, Site, fields, keys};
+use crate::accounts::{
+    DEACTIVATED, GivenRole, OIDC_IDENTITY, Owner, SecondFactors, TWO_FACTOR, confirmation, sealed, sessions,
+};
+use crate::values::{
+    Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId, never_logged,
+};
+use crate::{Applied, Error, Refusal, Result, Site, User, fields, keys};
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::{Batch, Fetch, read};
 

@@ -1,9 +1,9 @@
 //! Messages about the site to its moderators and administrators.
 
 use crate::accounts::inbox::send_message;
-use crate::accounts::users::{DEACTIVATED, Flags, Role, User, account_chunks};
+use crate::accounts::users::{DEACTIVATED, Flags, account_chunks};
 use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
-use crate::{Error, Refusal, Result, Site, keys};
+use crate::{Error, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::{Fetch, read};
 
 /// Adds a message to the inboxes of all who have a role or a higher one. Returns those who are not told by the

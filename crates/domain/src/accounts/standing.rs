@@ -1,9 +1,8 @@
 //! The bans and silences of a user: each action that others see asks here whether a moderator has
 //! silenced the user, and each login and each visit whether the user is banned.
 
-use crate::Refusal;
-use crate::accounts::users::User;
 use crate::values::{Restriction, RestrictionKind, Timestamp};
+use crate::{Refusal, User};
 
 impl User {
     /// The ban that is in force.

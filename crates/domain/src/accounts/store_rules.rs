@@ -4,8 +4,7 @@ pub(crate) mod inbox;
 pub(crate) mod of_users;
 pub(crate) mod second_factors;
 
-use crate::accounts::outbox::WaitingMail;
-use crate::accounts::users::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA};
+use crate::accounts::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA, WaitingMail};
 use crate::keys::{self, families};
 use crate::store_rules::claims::LOST_LINE;
 use crate::store_rules::{

@@ -8,9 +8,9 @@
 //! Votes cost karma, so an account that was found to be trusted gets the field `established` and
 //! stays so, also when its karma falls later.
 
-use crate::accounts::users::{ESTABLISHED, Role, User};
+use crate::accounts::ESTABLISHED;
 use crate::values::{Lacking, MAX_LINKS_OF_NEW, Timestamp, TrustRules};
-use crate::{Refusal, Result, Site, keys};
+use crate::{Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 

@@ -25,7 +25,7 @@ pub use other_host::{HostMove, PasskeyOwners, visit_owners};
 pub use relying_party::RelyingParty;
 pub use second_step::Answer;
 
-use crate::values::text_forms::shown;
+use crate::values::shown;
 
 /// The field of a user that says which second factors the account has: `totp`, `passkeys`, both
 /// with a blank between them, or absent.

@@ -3,8 +3,7 @@
 //! Keys: the field `mail_secret` of a user, from which the addresses are made.
 
 use crate::accounts::outbox::{MailKind, write_digest_choice};
-use crate::values::secrets::same_secret;
-use crate::values::{Digest, Timestamp, UserId};
+use crate::values::{Digest, Timestamp, UserId, same_secret};
 use crate::{Result, Site, keys};
 use sha2::{Digest as _, Sha256};
 use tidings_keyspace::{Batch, read};
@@ -56,8 +55,7 @@ pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -
             write_digest_choice(&mut batch, subscriber.user, Digest::Off, now);
         }
     }
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 #[cfg(test)]

@@ -1,15 +1,11 @@
 //! Users as they are stored: the hash `user:<id>`.
 
-use crate::accounts::inbox::NewestUnread;
-use crate::accounts::reading_key::READING_KEY;
-use crate::accounts::recent_votes::RecentVotes;
-use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
+use crate::accounts::{NewestUnread, READING_KEY, RecentVotes, SecondFactors, TWO_FACTOR};
 use crate::fields::{self, StoredFields};
 use crate::repeats::NamedRequest;
-use crate::values::text_forms::never_logged;
 use crate::values::{
     PostKind, PostState, Preferences, ProviderIdentity, Purpose, REMOVED, Restrictions, Rules, SessionHash,
-    SessionToken, SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, secrets, size,
+    SessionToken, SigningKey, Timestamp, UserId, VoterId, WITHHELD, Withheld, never_logged, secrets, size,
 };
 use crate::{Decision, Refusal, Result, Site, keys};
 use std::ops::RangeInclusive;

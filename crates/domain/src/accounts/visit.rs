@@ -11,18 +11,14 @@ pub(crate) use self::caching::CacheResult;
 pub use self::caching::SharedVisit;
 
 use crate::accounts::inbox::seen::PendingSights;
-use crate::accounts::inbox::{NewestUnread, OnPage};
-use crate::accounts::reader::{Perspective, Reader};
-use crate::accounts::reading_key::ReadingKey;
-use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, VisitSession};
-use crate::accounts::users::{Role, User};
+use crate::accounts::{NewestUnread, OnPage, Perspective, Reader, ReadingKey, RecentVotes};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::identity::{Identities, Identity, LastRead, store_tag_origin};
 use crate::repeats::NamedRequest;
 use crate::review::{self, WaitingRows};
 use crate::values::{SessionToken, TOKEN_DIGITS, TagOrigin, Timestamp, UserId};
-use crate::{Refusal, Result, Site, keys};
+use crate::{Refusal, Result, Role, Site, User, keys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Answers, Boxed, Fetch, Query, Tracked, read};
@@ -54,19 +50,22 @@ pub struct Visit {
     /// The identity of the site, once it is known.
     identity: Option<Shared<Identity>>,
     /// Set when the visit prolongs the session.
-    prolonged: Arc<AtomicBool>,
+    pub prolonged: Arc<AtomicBool>,
     current: bool,
-    shows_hidden: bool,
+    /// Whether a member is also shown what they mute, block or hide.
+    pub asks_for_hidden: bool,
     /// Whether the page wants to know what the viewer has chosen to see.
     wants_reader: bool,
     /// The viewer's choices of what to see, once they are known.
     reader: Option<Shared<Reader>>,
-    /// Whether nobody is shown anything.
-    only_acts: bool,
-    /// Whether a person opens a page.
-    opens_page: bool,
-    /// How the badge is read, until it is known.
-    read_badge: Option<ReadBadge>,
+    /// Whether it is a call that changes something and shows nothing. It does not read the viewer's recent votes,
+    /// which each vote changes.
+    pub only_acts: bool,
+    /// Whether a person opens a page, which counts as reading its contents.
+    pub opens_page: bool,
+    /// How the badge is read, if the viewer is shown it, until it is known: a round that knows who the viewer is also
+    /// reads it, if anything is unread.
+    pub(crate) read_badge: Option<ReadBadge>,
 }
 
 /// Reads how many of the newest unread entries of the viewer are about what they can see.
@@ -92,7 +91,7 @@ impl Visit {
             session: None,
             identity: None,
             prolonged: Arc::default(),
-            shows_hidden: false,
+            asks_for_hidden: false,
             wants_reader: false,
             reader: None,
             only_acts: false,
@@ -109,29 +108,6 @@ impl Visit {
         (visit.stage, visit.key) = (Stage::Known(key.owner), Some(key));
         visit.recall();
         visit
-    }
-
-    /// The same visit, for a call that changes something and shows nothing. It does not read the
-    /// viewer's recent votes, which each vote changes.
-    #[must_use]
-    pub const fn only_acting(mut self) -> Self {
-        self.only_acts = true;
-        self
-    }
-
-    /// The same visit, of a person who opens a page, which counts as reading its contents.
-    #[must_use]
-    pub const fn opening_page(mut self) -> Self {
-        self.opens_page = true;
-        self
-    }
-
-    /// The same visit, of somebody who is shown the badge: a round that knows who the viewer is also reads it, if anything
-    /// is unread.
-    #[must_use]
-    pub(crate) const fn reading_badge(mut self, read: ReadBadge) -> Self {
-        self.read_badge = Some(read);
-        self
     }
 
     /// Notes what the page shows a viewer who is logged in: the entries of their inbox about it are marked as
@@ -152,24 +128,9 @@ impl Visit {
         Ok(())
     }
 
-    /// The same visit. It sets `prolonged` if it prolongs the session.
-    #[must_use]
-    pub fn reporting_to(mut self, prolonged: Arc<AtomicBool>) -> Self {
-        self.prolonged = prolonged;
-        self
-    }
-
-    /// The same visit. If `shows`, lists also show the stories that the viewer has hidden or
-    /// muted.
-    #[must_use]
-    pub const fn showing_hidden(mut self, shows: bool) -> Self {
-        self.shows_hidden = shows;
-        self
-    }
-
     /// Whether lists also show what the viewer has hidden or muted. A visitor has done neither.
     pub fn shows_hidden(&self) -> bool {
-        self.shows_hidden && self.viewer_id().is_some()
+        self.asks_for_hidden && self.viewer_id().is_some()
     }
 
     /// Says that the page wants to know what the viewer has chosen to see: the next round that

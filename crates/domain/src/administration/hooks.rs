@@ -4,15 +4,12 @@
 //! secret.
 
 use super::LogSiteChange;
-use crate::accounts::actor::Actor;
-use crate::accounts::users::User;
-use crate::audit::AUDIT;
 use crate::hooks::{of_hash, write_no_rest, write_removal, write_test};
 use crate::values::{
     Action, HOOK_RESULTS, Hook, HookAddress, HookFormat, HookId, HookKind, HookResult, HookSecret, MAX_HOOKS,
     SitePart, Timestamp,
 };
-use crate::{Decision, Refusal, Result, Site, fields, keys};
+use crate::{AUDIT, Actor, Decision, Refusal, Result, Site, User, fields, keys};
 use tidings_keyspace::{Batch, Order, read};
 use tidings_language::{Phrase, p};
 

@@ -1,10 +1,9 @@
 //! Work that waits for somebody, read for the page of administrators.
 
-use crate::accounts::visit::Visit;
 use crate::hooks::of_hash;
 use crate::jobs::JobStatus;
 use crate::queue::{Lane, LaneFigures};
-use crate::{Result, Site, keys};
+use crate::{Result, Site, Visit, keys};
 use tidings_keyspace::{Expiry, Store, read};
 
 /// Work that waits for somebody, or that is held up.

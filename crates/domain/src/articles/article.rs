@@ -5,13 +5,11 @@
 //! The keys and numbers are those of the first chapter of "Redis in Action", so programs
 //! written for it work beside the site.
 
-use crate::accounts::recent_votes::ArticleEffect;
+use crate::accounts::ArticleEffect;
 use crate::fields::StoredFields;
-use crate::news::item::News;
 use crate::records::{self, AsRead, Fields, RecordEntries, Stored};
-use crate::values::text::printable;
-use crate::values::{DecimalSeconds, NewsId, NewsUrl, Timestamp, Topic, Topics, UserId};
-use crate::{Site, keys};
+use crate::values::{DecimalSeconds, NewsId, NewsUrl, Timestamp, Topic, Topics, UserId, printable};
+use crate::{News, Site, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId, Expiry, Fetch, Hash, read};
 

@@ -14,10 +14,10 @@
 
 use super::lists::ArticleOrder;
 use super::topic_lists::{self, TopicList};
-use crate::accounts::visit::{CacheResult, Visit};
+use crate::accounts::CacheResult;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{FOLLOWED_ARTICLES, MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES, NewsId, Topic, TopicChoice};
-use crate::{Result, keys};
+use crate::{Result, Visit, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Tracked, Within, read};
 

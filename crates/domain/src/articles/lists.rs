@@ -7,14 +7,12 @@
 
 use super::topics::{self, TopicFacts};
 use super::{combinations, topic_lists};
-use crate::accounts::seen::ShownIn;
-use crate::accounts::visit::Visit;
+use crate::accounts::ShownIn;
 use crate::articles::article::Article;
 use crate::news::lines::{self, ListedItem, NewsLine};
 use crate::news::{hidden, listing};
-use crate::values::text_forms::read_text;
-use crate::values::{MAX_PAGE_NUMBER, NewsId, Topic, TopicChoice};
-use crate::{Result, fields, keys};
+use crate::values::{MAX_PAGE_NUMBER, Malformed, NewsId, Topic, TopicChoice, read_text};
+use crate::{Result, Visit, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// The order of a list of articles.
@@ -63,12 +61,7 @@ impl PageNumber {
     }
 }
 
-/// The text is not a page number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not the number of a page")]
-pub struct NotAPage;
-
-read_text!(PageNumber or NotAPage: |text| {
+read_text!(PageNumber or Malformed: |text| {
     let number = text.parse().ok().filter(|number| (1..=MAX_PAGE_NUMBER).contains(number))?;
     text.bytes().all(|byte| byte.is_ascii_digit()).then_some(Self(number))
 });
@@ -252,7 +245,7 @@ mod tests {
             assert_eq!(part, Ok(ArticlePart { start, count: 25 }));
         }
         for text in ["", "0", "-1", "+1", "1.0", "1 ", "x", "1000000001", "99999999999999999999"] {
-            assert_eq!(text.parse::<PageNumber>(), Err(NotAPage), "{text:?}");
+            assert_eq!(text.parse::<PageNumber>(), Err(Malformed), "{text:?}");
         }
     }
 }

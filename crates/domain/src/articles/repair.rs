@@ -5,9 +5,8 @@
 //! site can stay in use, and an interrupted repair can be run again.
 
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
-use crate::news::item::News;
 use crate::values::{NewsId, Timestamp, Topic};
-use crate::{Applied, Decision, Result, Site, keys};
+use crate::{Applied, Decision, News, Result, Site, keys};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::BTreeSet;
 use std::future::ready;

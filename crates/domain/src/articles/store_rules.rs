@@ -1,9 +1,9 @@
 //! Rules of articles and topics.
 
+use crate::News;
 use crate::articles::article::{Article, StoredArticle};
 use crate::articles::repair::{self, ItemWithArticle};
 use crate::keys::{self, families};
-use crate::news::item::News;
 use crate::store_rules::claims::score_fault;
 use crate::store_rules::{
     Claims, Fault, Mend, NameIn, Noun, Remove, Subject, SubjectItem, claims, refers, rules,

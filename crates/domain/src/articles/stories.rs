@@ -1,11 +1,10 @@
 //! A story as it is stored, with its article. A change of the one changes both records; everything else follows.
 
 use crate::articles::article::{self, Article, StoredArticle};
-use crate::news::item::News;
 use crate::news::marking::add_upvoted;
 use crate::records::{self, AsRead};
 use crate::values::{NewsId, Timestamp, UserId};
-use crate::{Site, keys};
+use crate::{News, Site, keys};
 use std::ops::Deref;
 use tidings_keyspace::{Batch, CheckId, Fetch, read};
 

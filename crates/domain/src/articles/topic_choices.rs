@@ -3,10 +3,8 @@
 //! Followed topics make a list of their own ([`super::lists::of_followed`]). Stories with a
 //! muted topic leave the user's lists (`news::listing`). A topic is one or the other.
 
-use crate::accounts::actor::Actor;
-use crate::accounts::users::User;
 use crate::values::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS, Moment, RatedAction, Topic};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Actor, Decision, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user stands to a topic.

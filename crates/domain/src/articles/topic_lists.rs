@@ -5,10 +5,8 @@
 //! built when somebody reads, so readers store no more than two lists for each topic.
 
 use super::lists::ArticleOrder;
-use crate::accounts::visit::Visit;
-use crate::process_state::process_state;
 use crate::values::{TOPIC_LIST_SECONDS, Topic};
-use crate::{Refusal, Result, Site, keys};
+use crate::{Refusal, Result, Site, Visit, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Selection, Within, read};
 use tokio::sync::Mutex;
@@ -80,7 +78,7 @@ fn length(list: &str) -> impl Fetch<Value = Option<u64>> + use<> {
 #[derive(Default)]
 struct Building(Mutex<()>);
 
-process_state!(Building);
+crate::process_state!(Building);
 
 /// Builds the lists of some topics, one at a time, so that other actions come in between.
 /// Rounds: one for each list, and 1 if this had to wait for other readers.
@@ -114,6 +112,5 @@ async fn build(site: &Site, topic: &Topic, order: ArticleOrder) -> Result<()> {
     batch.sorted_store(&key, selection);
     batch.expire(key, life);
     batch.set_expiring(built, "1", life);
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }

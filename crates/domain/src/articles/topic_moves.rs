@@ -4,13 +4,10 @@
 //! `topic.moves` has the move from the first batch to the last: repeating an interrupted
 //! move finishes it.
 
-use crate::accounts::users::User;
 use crate::articles::article::lists_of;
 use crate::articles::stories::StoredStory;
-use crate::audit::AUDIT;
-use crate::news::item::News;
 use crate::values::{TOPIC_MOVE_CHUNK, Thing, Timestamp, Topic};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{AUDIT, Decision, News, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How a topic moves.
@@ -188,8 +185,7 @@ async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<()> {
     batch.delete_field(keys::TOPIC_MOVES, from.as_str());
     drop_lists(&mut batch, from);
     drop_lists(&mut batch, to);
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// Removes the stored lists of a topic; the next reader builds them again.

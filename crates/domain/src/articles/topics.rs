@@ -4,17 +4,12 @@
 //! The first article creates it, and it stays when the last article has left. Administrators
 //! describe it in a sentence.
 
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
-use crate::audit::AUDIT;
 use crate::news::hidden;
-use crate::news::item::News;
-use crate::values::text::printable;
 use crate::values::{
-    MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS, Timestamp,
-    Topic, TopicChoice, TopicSentence, Topics,
+    MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS, Timestamp, Topic, TopicChoice,
+    TopicSentence, Topics, printable,
 };
-use crate::{Applied, Refusal, Result, Site, keys};
+use crate::{AUDIT, Applied, News, Refusal, Result, Site, User, Visit, keys};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
@@ -133,11 +128,6 @@ pub(crate) async fn add_sentence(site: &Site, topic: &str, sentence: &str) -> Re
     Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
 }
 
-/// The `most` topics with the most articles that the viewer sees; ties as Redis lists them. Rounds: at most 3.
-pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>> {
-    Ok(overview(visit, most).await?.topics)
-}
-
 /// The topics, and the moves that are not finished.
 #[derive(Debug, Default)]
 pub struct TopicsOverview {
@@ -147,12 +137,8 @@ pub struct TopicsOverview {
     pub moves: BTreeMap<String, String>,
 }
 
-/// All topics that have articles that the viewer sees, and all moves. Rounds: at most 3.
-pub async fn all(visit: &mut Visit) -> Result<TopicsOverview> {
-    overview(visit, MAX_LISTED_TOPICS).await
-}
-
-async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview> {
+/// The `most` topics with the most articles that the viewer sees, ties as Redis lists them, and all moves. Rounds: at most 3.
+pub async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview> {
     let hidden = hidden::from_viewer(visit).await?;
     // Each of their topics may make room for another.
     let topics: HashSet<&Topic> = hidden.iter().flat_map(|news| news.topics.iter()).collect();

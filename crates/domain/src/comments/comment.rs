@@ -3,19 +3,16 @@
 //! All comments of an item are one hash, `thread:comment:<news id>`, with the comments as
 //! JSON by id. So a thread is one read.
 
-use crate::accounts::reader::{Collapsed, Reader};
-use crate::accounts::seen::{ShownIn, Visible};
-use crate::accounts::users::{Role, User};
+use crate::accounts::{Collapsed, Reader, ShownIn, Visible};
 use crate::draws::NEXT_ID;
-use crate::news::item::{Direction, IMPORTED_VOTES, News, SOURCE};
+use crate::news::item::{Direction, IMPORTED_VOTES, SOURCE};
 use crate::post_state::{Moderated, StateFields};
 use crate::records::{AsRead, Fields, RecordEntries, Stored};
-use crate::values::withheld::is_deleted;
 use crate::values::{
     Body, CommentAddress, CommentId, ImportedVotes, NewsId, PostKind, PostState, REMOVED, RemovedBy, Thing,
-    Timestamp, UNSEEN, UserId, VoteState, WITHHELD, Withheld,
+    Timestamp, UNSEEN, UserId, VoteState, WITHHELD, Withheld, is_deleted,
 };
-use crate::{Refusal, Result, Site, fields, keys};
+use crate::{News, Refusal, Result, Role, Site, User, fields, keys};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -30,7 +27,7 @@ const MODERATOR: &str = "moderator";
 const NO_PARENT: i64 = -1;
 
 /// A comment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comment {
     /// The story under which it is.
     pub news: NewsId,
@@ -210,21 +207,12 @@ impl Comment {
         Self {
             news,
             id,
-            body: String::new(),
             ctime: now,
-            edited_at: None,
             user_id: author,
             parent_id,
             up: vec![author.0],
-            down: Vec::new(),
-            imported_votes: ImportedVotes::default(),
-            source: None,
             deleted: true,
-            withheld: None,
-            unseen: false,
-            removed: None,
-            speaks_as_moderator: false,
-            extra: Map::new(),
+            ..Self::default()
         }
     }
 

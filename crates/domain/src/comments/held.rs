@@ -3,11 +3,9 @@
 use super::comment::{Comment, StoredComment};
 use super::notify::CommentNotice;
 use super::posting::OpenThread;
-use crate::accounts::users::User;
-use crate::hooks::{self, Event};
 use crate::records::{self, AsRead};
 use crate::values::{Moment, Timestamp};
-use crate::{Result, Site};
+use crate::{Result, Site, User, hooks};
 use tidings_keyspace::Batch;
 
 /// Adds to a batch that a comment which waited is published: as new as one that is posted now. The batch fails if it was
@@ -15,7 +13,7 @@ use tidings_keyspace::Batch;
 pub(crate) fn write_published(batch: &mut Batch, held: &AsRead<Comment>, now: Timestamp) {
     let comment = held.changed(|comment| (comment.withheld, comment.ctime) = (None, now));
     records::change(batch, held, &comment);
-    hooks::write(batch, &Event::Comment(comment.address()));
+    hooks::write(batch, &hooks::Event::Comment(comment.address()));
 }
 
 /// A held comment that is about to be published, with what was read for it.

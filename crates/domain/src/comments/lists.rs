@@ -2,14 +2,9 @@
 
 use super::comment::Comment;
 use super::outline::{OneComment, ThreadLine};
-use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Collapsed, Perspective, Reader};
-use crate::accounts::seen::{Seen, ShownIn, Viewed, Visible};
-use crate::accounts::visit::Visit;
-use crate::items::{self, Item};
-use crate::news::item::News;
+use crate::accounts::{Collapsed, Perspective, Reader, Seen, ShownIn, UserNames, Viewed, Visible};
 use crate::values::{CommentAddress, CommentId, ItemNumber, NewsId, PostState, UserId};
-use crate::{Result, keys};
+use crate::{Item, News, Result, Visit, items, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};

@@ -3,12 +3,11 @@
 use super::comment::Comment;
 use super::outline::{Arranged, PartBounds, ThreadLine, ThreadLines};
 use super::threads::{Threads, arrange_elsewhere, place_for_large, wanted_comments};
-use crate::accounts::people::UserNames;
-use crate::accounts::visit::{CacheResult, Visit};
+use crate::accounts::{CacheResult, UserNames};
 use crate::cache::{Flight, Shared};
 use crate::news::lines::{self, ListedItem, NewsSummary};
 use crate::values::{NewsId, UserId};
-use crate::{Result, keys};
+use crate::{Result, Visit, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 

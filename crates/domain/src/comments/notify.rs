@@ -6,9 +6,8 @@
 //! when it is deleted.
 
 use super::comment::Comment;
-use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::mentioned::{names_in, users_named};
-use crate::accounts::notified::Notified;
+use crate::accounts::{Delivery, EntryId, Notified};
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
 use crate::values::{CommentAddress, Moment, NewsId, SUBSCRIBERS_AT_ONCE, UserId};
 use crate::{Decision, Result, Site, fields, keys};

@@ -6,12 +6,10 @@
 //! but on the pages of the branch above it.
 
 use super::comment::Comment;
-use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
-use crate::accounts::seen::{Seen, ShownIn, Visible};
-use crate::values::words::first_words;
+use crate::accounts::{Collapsed, Perspective, Reader, Seen, ShownIn, Sight, UserNames, Visible};
 use crate::values::{
-    CommentId, NewsId, PostState, THREAD_LEVELS, Timestamp, UserId, WHOLE_THREAD_BYTES, Withheld, size,
+    CommentId, NewsId, PostState, THREAD_LEVELS, Timestamp, UserId, WHOLE_THREAD_BYTES, Withheld,
+    first_words, size,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -2,27 +2,20 @@
 
 use super::comment::{Comment, read_stored};
 use super::notify::{self, CommentAudience, CommentNotice, Subscribers};
-use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::users::{DEACTIVATED, User};
 use crate::accounts::{admission, origin_bans, trust};
 use crate::action::Logging;
-use crate::activity::ActionCounters;
-use crate::audit::AUDIT;
-use crate::counts::CountedAction;
 use crate::draws::{Draw, NEXT_ID, Sequence};
-use crate::hooks::{self, Event};
-use crate::items::{self, Item};
 use crate::marks::PendingMarks;
-use crate::news::item::News;
 use crate::post_rules::CheckedPost;
-use crate::repeats::KeptAnswer;
-use crate::values::text_forms::named;
 use crate::values::{
     Body, CommentAddress, CommentId, ItemNumber, Moment, NewsId, RatedAction, Thing, Timestamp, UserId,
-    Withheld, limits,
+    Withheld, limits, named,
 };
-use crate::{Decision, Error, Refusal, Result, Site, fields, keys, records, review};
+use crate::{
+    AUDIT, Actor, CountedAction, Decision, Error, Item, KeptAnswer, News, Refusal, Result, Site, User,
+    fields, hooks, items, keys, records, review,
+};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use strum::{EnumString, IntoStaticStr};
@@ -73,7 +66,6 @@ pub async fn post_comment(
     origin_bans::demand_may_post(site, now, &author).await?;
     let origin = Origin::of(site, author.address).await?;
     let draw = numbers(news);
-    let request = author.user.request.as_ref();
     let posted = site.act(&thread, || async {
         let open = OpenThread::read(site, author.user, news, parent).await?;
         let mut batch = Batch::new();
@@ -88,7 +80,6 @@ pub async fn post_comment(
         comment.speaks_as_moderator = speaks_as_moderator.is_some();
         let done = Posted { change: CommentChange::Insert, address, parent, waits: waits.is_some() };
         items::write(&mut batch, Item::Comment(address), ItemNumber(item));
-        let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
         if let Some(log) = speaks_as_moderator {
             log(site, &mut batch, (now, author.id), address).await?;
         }
@@ -105,25 +96,20 @@ pub async fn post_comment(
                 batch.field_absent(keys::user_blocks(user), author.id.to_string());
             }
             notice.write(&mut batch);
-            hooks::write(&mut batch, &Event::Comment(address));
+            hooks::write(&mut batch, &hooks::Event::Comment(address));
             announcement = Some(notice);
         }
         open.check(&mut batch);
         let unused = records::add(&mut batch, [&comment]);
         origins::write(origin.as_ref(), &mut batch, now, author.id);
-        let decision = Decision::commit(batch, (done, announcement))
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()));
-        match unused {
-            Some(unused) => decision.if_rejected_by(unused, Err(Error::Busy)),
-            None => decision,
-        }
-        .once(request, &done)
+        let decision = author.decide(batch, (done, announcement), &done)?;
+        Ok(decision.if_rejected_by(unused, Err(Error::Busy)))
     });
     let (done, announcement) = posted.await?;
     if let Some(announcement) = announcement {
         announcement.begin(site);
     }
-    site.of::<ActionCounters>().count(CountedAction::Comment);
+    site.count(CountedAction::Comment);
     site.of::<PendingMarks>().note_own(now, author.id, news);
     Ok(done)
 }
@@ -317,7 +303,7 @@ pub async fn delete_comment(
         Decision::commit(batch, comment).once(request, &done)
     });
     let comment = deleted.await?;
-    site.of::<ActionCounters>().count(CountedAction::Deletion);
+    site.count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, news = %address.news, comment = %address.comment, "deleted a comment");
     Ok(comment)
 }

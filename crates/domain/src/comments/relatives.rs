@@ -2,7 +2,7 @@
 //! it, and how many are below it.
 
 use super::outline::ThreadPlace;
-use crate::accounts::reader::Sight;
+use crate::accounts::Sight;
 
 /// The relatives of a comment, as positions in its thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

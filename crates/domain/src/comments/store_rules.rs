@@ -1,6 +1,7 @@
 //! Rules of comments.
 
-use crate::comments::comment::{self, Comment};
+use crate::Comment;
+use crate::comments::comment;
 use crate::draws::NEXT_ID;
 use crate::keys::{self, families};
 use crate::news::discounted::DiscountedVotes;

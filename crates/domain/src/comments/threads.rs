@@ -8,12 +8,7 @@
 use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
-use crate::accounts::inbox::OnPage;
-use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Perspective, Reader, Sight};
-use crate::accounts::seen::{ShownIn, Viewed};
-use crate::accounts::users::User;
-use crate::accounts::visit::{CacheResult, Visit};
+use crate::accounts::{CacheResult, OnPage, Perspective, Reader, ShownIn, Sight, UserNames, Viewed};
 use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::marks::{PageRead, PendingMarks, ThreadMark};
 use crate::news::lines::{self, ListedItem, NewsLine, OwnRead};
@@ -22,7 +17,7 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, LARGE_THREADS_AT_ONCE, NewsId, SMALL_THREAD_BYTES,
     SMALL_THREAD_COMMENTS, Timestamp, UserId,
 };
-use crate::{Error, Refusal, Result, Site, keys};
+use crate::{Error, Refusal, Result, Site, User, Visit, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 use tokio::sync::{Semaphore, SemaphorePermit};

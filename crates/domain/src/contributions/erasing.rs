@@ -6,14 +6,12 @@
 
 use super::{Contribution, excerpt};
 use crate::accounts::inbox::erase_messages;
-use crate::comments::comment::Comment;
 use crate::error::Erasure;
 use crate::jobs::{self, Job};
-use crate::news::item::News;
 use crate::submissions::{read_announcement, url_guards};
 use crate::timelines::stored as tweets;
 use crate::values::{CommentAddress, Moment, Thing, UserId};
-use crate::{Refusal, Result, Site, keys, records, review};
+use crate::{Comment, News, Refusal, Result, Site, keys, records, review};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 

@@ -3,11 +3,10 @@
 use crate::comments::store_rules as comments;
 use crate::keys::{self, families};
 use crate::news::by_votes;
-use crate::news::item::News;
 use crate::store_rules::entries::is_entry;
 use crate::store_rules::{Claims, Subject, claims, rules};
-use crate::timelines::tweets::Tweet;
 use crate::values::Thing;
+use crate::{News, Tweet};
 use tidings_keyspace::Hash;
 
 rules! { pub(crate) RULES:

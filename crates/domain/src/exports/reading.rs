@@ -3,25 +3,20 @@
 
 use super::records::{
     CommentRecord, FlagRecord, InboxRecord, ListedRecord, MessageRecord, MuteRecord, PersonRecord, Record,
-    TopicRecord, VoteChoice, VoteRecord, VotedKind,
+    TopicRecord, VoteRecord, VotedKind,
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntryId, entries_of, message};
 use crate::accounts::message_threads::{self, MessageThread};
-use crate::accounts::people::{People, PersonNames};
-use crate::accounts::sessions;
-use crate::accounts::users::User;
-use crate::comments::comment::Comment;
+use crate::accounts::{People, PersonNames, sessions};
 use crate::marks::ThreadMark;
-use crate::news::item::{Direction, News, vote_of};
+use crate::news::item::{Direction, vote_of};
 use crate::sites::{Verdict, votes_on};
-use crate::timelines::tweets::Tweet;
-use crate::values::text::printable;
 use crate::values::{
     CommentAddress, EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS, Flag,
-    Hostname, MessageThreadId, NewsId, StoredMessage, Thing, Timestamp, TweetId, UserId, WITHHELD,
+    Hostname, MessageThreadId, NewsId, StoredMessage, Thing, Timestamp, TweetId, UserId, WITHHELD, printable,
 };
-use crate::{Result, Site, fields, keys};
+use crate::{Comment, News, Result, Site, Tweet, User, fields, keys};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -194,7 +189,7 @@ impl ReadStep {
             }
             EntryKind::Sessions => {
                 let sessions = sessions::list(site, export.session).await?;
-                Ok(sessions.into_iter().map(|session| Record::Session(session.into())).collect())
+                Ok(sessions.into_iter().map(Record::Session).collect())
             }
         }
     }
@@ -332,7 +327,7 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -
         title_of(id).map(move |title| VoteRecord {
             kind: VotedKind::Story,
             id: id.to_string(),
-            vote: VoteChoice::from(direction),
+            vote: direction,
             time: Some(Timestamp::from_score(time)),
             title,
         })
@@ -361,7 +356,7 @@ async fn read_site_votes(site: &Site, user: &User, entries: &[PendingEntry]) -> 
     let votes = site.store.fetch(votes_on(&hosts, voter).or_absent()).await?;
     let votes = hosts.iter().zip(votes).filter_map(|(host, vote)| {
         let vote = vote?;
-        let choice = if vote.verdict == Verdict::Good { VoteChoice::Up } else { VoteChoice::Down };
+        let choice = if vote.verdict == Verdict::Good { Direction::Up } else { Direction::Down };
         Some(Record::Vote(VoteRecord::on_site(host, choice, vote.time)))
     });
     Ok(votes.collect())

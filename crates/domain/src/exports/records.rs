@@ -1,14 +1,12 @@
 //! The records of an export, by kind. The names of the fields are those of `data.json`.
 
-use crate::accounts::session_store::OpenSession;
-use crate::accounts::users::User;
-use crate::comments::comment::Comment;
-use crate::news::item::{Direction, News};
-use crate::timelines::tweets::Tweet;
+use crate::accounts::OpenSession;
+use crate::news::item::Direction;
 use crate::values::{
     Choice, CommentAddress, CommentId, Hostname, MessageThreadId, ModerationId, NewsId, RestrictionKind,
     Timestamp, TweetId, UserId, Withheld,
 };
+use crate::{Comment, News, Tweet, User};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tidings_keyspace::Hash;
@@ -134,7 +132,7 @@ pub enum Record {
     /// A message to or from the moderators.
     Message(MessageRecord),
     /// An open session.
-    Session(SessionRecord),
+    Session(OpenSession),
 }
 
 /// A story of the account's own.
@@ -284,25 +282,6 @@ pub enum VotedKind {
     Site,
 }
 
-/// How the account voted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum VoteChoice {
-    /// For it.
-    Up,
-    /// Against it.
-    Down,
-}
-
-impl From<Direction> for VoteChoice {
-    fn from(direction: Direction) -> Self {
-        match direction {
-            Direction::Up => Self::Up,
-            Direction::Down => Self::Down,
-        }
-    }
-}
-
 /// A vote of the account.
 #[skip_serializing_none]
 #[derive(Debug, Serialize)]
@@ -312,7 +291,7 @@ pub struct VoteRecord {
     /// The number of a story, `7-3` for comment 3 of story 7, or the name of a site.
     pub id: String,
     /// The vote.
-    pub vote: VoteChoice,
+    pub vote: Direction,
     /// When it was cast; not known of votes on comments.
     pub time: Option<Timestamp>,
     /// The title of a story that everybody may see.
@@ -322,10 +301,10 @@ pub struct VoteRecord {
 impl VoteRecord {
     pub(super) fn on_comment(address: CommentAddress, direction: Direction) -> Self {
         let id = address.to_string();
-        Self { kind: VotedKind::Comment, id, vote: direction.into(), time: None, title: None }
+        Self { kind: VotedKind::Comment, id, vote: direction, time: None, title: None }
     }
 
-    pub(super) fn on_site(host: &Hostname, vote: VoteChoice, time: Timestamp) -> Self {
+    pub(super) fn on_site(host: &Hostname, vote: Direction, time: Timestamp) -> Self {
         let id = host.as_str().to_owned();
         Self { kind: VotedKind::Site, id, vote, time: Some(time), title: None }
     }
@@ -448,24 +427,4 @@ pub struct MessageRecord {
     pub time: Timestamp,
     /// The text.
     pub text: String,
-}
-
-/// An open session.
-#[derive(Debug, Serialize)]
-pub struct SessionRecord {
-    /// When the user logged in, if it is known.
-    pub since: Option<Timestamp>,
-    /// The last visit, to the hour, if it is known.
-    pub last_seen: Option<Timestamp>,
-    /// The browser or program of the login.
-    pub agent: String,
-    /// The network address of the login.
-    pub address: String,
-}
-
-impl From<OpenSession> for SessionRecord {
-    fn from(session: OpenSession) -> Self {
-        let OpenSession { since, last_seen, agent, address, .. } = session;
-        Self { since, last_seen, agent, address }
-    }
 }

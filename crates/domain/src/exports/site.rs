@@ -5,13 +5,10 @@
 //! export takes does not grow with the site. Each part is read at its own time; what is posted after the
 //! beginning is left out.
 
-use crate::accounts::reader::{Collapsed, Sight};
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
+use crate::accounts::{Collapsed, Sight};
 use crate::comments::outline::ThreadLines;
 use crate::comments::threads::{self, Thread};
 use crate::imports::lines::ArchivedVotes;
-use crate::items::{self, Item};
 use crate::numbered::{
     self, ItemContent, ItemState, NumberedComment, NumberedItem, NumberedPerson, NumberedStory,
 };
@@ -20,7 +17,7 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, EXPORT_CHUNK, Hostname, ItemNumber, NewsId, Timestamp, Topics,
     UserId, Withheld,
 };
-use crate::{Error, Refusal, Result, Site, fields, keys};
+use crate::{Error, Item, Refusal, Result, Site, User, Visit, fields, items, keys};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use strum::{EnumIter, IntoStaticStr};

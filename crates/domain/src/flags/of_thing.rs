@@ -1,12 +1,11 @@
 //! The flags of one thing, and its row in the review queue.
 
-use crate::hooks::{self, Event};
 use crate::review::{self, QueuePlace};
 use crate::values::{
     Flag, FlagReason, FlagVerdict, ModerationId, QUEUE_FLAGS, QUEUE_NOTES, STORED_OUTCOMES, Thing, Timestamp,
     UserId, Weight,
 };
-use crate::{fields, keys};
+use crate::{fields, hooks, keys};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -119,7 +118,7 @@ impl ThingFlags {
         batch.field_absent(keys::flags(&self.thing), person.to_string());
         self.write(batch, person, flag);
         self.write_place(batch, now);
-        hooks::write(batch, &Event::Flag(self.thing.clone()));
+        hooks::write(batch, &hooks::Event::Flag(self.thing.clone()));
     }
 
     /// Removes a flag, and the row if none is left, unless flags have hidden the thing: then it waits for
@@ -234,7 +233,7 @@ impl ThingFlags {
         }
         review::place(batch, &self.thing, place);
         if self.place.is_none() {
-            hooks::write(batch, &Event::Queue(self.thing.clone()));
+            hooks::write(batch, &hooks::Event::Queue(self.thing.clone()));
         }
         self.place = Some(place);
     }

@@ -7,17 +7,14 @@ use super::lines::{ArchiveLine, ArchivedComment, ArchivedPerson, ArchivedStory, 
 use super::people::{self, ArchivePeople};
 use super::{ImportedLink, ImportedStory, write_link};
 use crate::articles::topics;
-use crate::comments::comment::Comment;
 use crate::draws::{Draw, NEXT_ID, Sequence};
-use crate::items::{self, Item};
-use crate::news::item::{LOCKED, News};
+use crate::news::item::LOCKED;
 use crate::sites::{Listed, StartingVoters};
-use crate::values::words::grouped;
 use crate::values::{
     Body, CommentAddress, CommentId, Hostname, ImportSource, ImportedName, ImportedVotes, ItemNumber,
-    MAX_COMMENTS_PER_THREAD, NewsId, Timestamp, Topics, UserId,
+    MAX_COMMENTS_PER_THREAD, NewsId, Timestamp, Topics, UserId, grouped,
 };
-use crate::{Error, Result, Site, fields, keys, records};
+use crate::{Comment, Error, Item, News, Result, Site, fields, items, keys, records};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, read};
 

@@ -4,13 +4,10 @@
 //! members: the text as it was typed, topics, and votes up and down.
 
 use crate::imports::ImportedStory;
-use crate::values::html::{decoded, markdown_of_html, text_of_html};
-use crate::values::text::is_unfit_for_line;
-use crate::values::words::grouped;
 use crate::values::{
     Body, FullName, Hostname, ImportedName, ImportedVotes, InputError, ItemNumber, MAX_IMPORTED_COUNT,
     MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE, NewsUrl, NotAName, Timestamp, Topic, TopicSentence, Topics,
-    UrlError,
+    UrlError, decoded, grouped, is_unfit_for_line, markdown_of_html, text_of_html,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

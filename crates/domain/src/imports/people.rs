@@ -1,13 +1,13 @@
 //! Accounts of people from other sites. Nobody can log in to them until the operator sets a password.
 
-use crate::accounts::names;
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA};
+use crate::accounts::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA, names};
 use crate::draws::{Draw, Sequence};
 use crate::imports::archive::Archive;
 use crate::imports::lines::ArchivedPerson;
 use crate::news::item::SOURCE;
-use crate::values::secrets::random_token;
-use crate::values::{Body, FullName, ImportSource, ImportedName, Timestamp, UserId, Username, lookalikes};
+use crate::values::{
+    Body, FullName, ImportSource, ImportedName, Timestamp, UserId, Username, lookalikes, random_token,
+};
 use crate::{Error, Result, Site, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, read};

@@ -1,7 +1,6 @@
 //! The jobs that this server works on, and the figures of all jobs for the operator.
 
 use super::Job;
-use crate::process_state::process_state;
 use crate::queue::{Lane, LaneFigures};
 use crate::values::{MAX_QUEUED_JOBS, Moment};
 use crate::{Result, Site};
@@ -34,7 +33,7 @@ struct Failing {
 /// How often the log says that a job cannot be done.
 const TOLD_EVERY: Duration = Duration::from_secs(3_600);
 
-process_state!(Jobs);
+crate::process_state!(Jobs);
 
 impl Default for Jobs {
     fn default() -> Self {

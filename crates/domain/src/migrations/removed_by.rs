@@ -3,7 +3,7 @@
 
 use super::withdrawn::{Withdrawn, thing_of};
 use crate::accounts::inbox::BADGE;
-use crate::accounts::users::{DEACTIVATED, REMOVED_TEXTS};
+use crate::accounts::{DEACTIVATED, REMOVED_TEXTS};
 use crate::comments::comment::Comment;
 use crate::comments::notify::NOTIFY;
 use crate::jobs::{self, Job};

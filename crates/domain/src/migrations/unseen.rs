@@ -3,7 +3,7 @@
 
 use super::withdrawn::thing_of;
 use super::{KEYS_AT_ONCE, STORIES_AT_ONCE};
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
+use crate::accounts::{DEACTIVATED, DELETED_USERNAME};
 use crate::comments::comment::Comment;
 use crate::contributions::erasing::ERASE_ALL;
 use crate::deactivation::leave;

@@ -1,23 +1,15 @@
 //! The one way in which moderators act: an effect and its line in the log, in one batch.
 
-use super::batches;
-use super::case::{Case, ModerationRequest};
-use super::changes;
-use super::effect::effect_of;
-use super::log::{self, Line, UNDONE_BY};
+use super::log::UNDONE_BY;
 use super::row::ActedRow;
-use crate::accounts::inbox::Message;
-use crate::accounts::roles::Holder;
-use crate::accounts::users::{Role, User};
-use crate::activity::ActionCounters;
+use super::{Case, Line, ModerationRequest, batches, changes, effect_of, log};
+use crate::accounts::{Holder, Message};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, author_of, excerpt};
-use crate::counts::CountedAction;
 use crate::review::WaitingRows;
-use crate::values::words::decapitalized;
-use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId, decapitalized};
+use crate::{CountedAction, Decision, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::read;
 use tidings_language::{p, t};
 
@@ -199,7 +191,7 @@ async fn act(
     for begin in then {
         begin(site);
     }
-    site.of::<ActionCounters>().count(CountedAction::Moderation);
+    site.count(CountedAction::Moderation);
     let through = site.is_for_command.then_some(COMMAND_LINE);
     let (by, action, thing) = (&*moderator.username, deed.action().to_string(), thing.to_string());
     tracing::info!(target: AUDIT, by, through, action, thing, line = id.0, "moderated");

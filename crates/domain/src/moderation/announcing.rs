@@ -1,11 +1,9 @@
 //! The announcement of the site and the pinned stories, which administrators change.
 
-use super::act::moderate;
-use super::case::ModerationRequest;
-use crate::accounts::users::{DISMISSED, User};
-use crate::accounts::visit::Visit;
+use super::{ModerationRequest, moderate};
+use crate::accounts::DISMISSED;
 use crate::values::{Announcement, Deed, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
-use crate::{Result, Site, keys};
+use crate::{Result, Site, User, Visit, keys};
 use tidings_keyspace::Batch;
 use tidings_language::t;
 

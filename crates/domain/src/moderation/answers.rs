@@ -1,13 +1,10 @@
 //! The effects of answering a message to the moderators, of closing its thread, and of undoing that.
 
-use super::case::{Case, Effect};
-use super::people::told;
-use crate::accounts::inbox::{Delivery, EntryId};
+use super::{Case, Effect, told};
 use crate::accounts::message_threads::{CLOSED_BY, MessageThread, WAITING};
-use crate::accounts::users::User;
-use crate::error::NothingToDo;
+use crate::accounts::{Delivery, EntryId};
 use crate::values::{MESSAGES_IN_THREAD, MessageText, MessageThreadId, StoredMessage};
-use crate::{Refusal, Result, keys, review};
+use crate::{NothingToDo, Refusal, Result, User, keys, review};
 use tidings_language::t;
 
 /// A thread that the moderator may answer or close. Rounds: 2.

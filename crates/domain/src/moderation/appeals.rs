@@ -3,20 +3,15 @@
 //!
 //! Keys: `appeal:<moderation id>`.
 
-use super::case::{Case, Effect};
 use super::changes::{demand_standing, has_ended};
-use super::effect::effect_of;
-use super::log::{self, Line, UNDONE_BY};
-use super::people::told;
+use super::log::UNDONE_BY;
+use super::{Case, Effect, Line, effect_of, log, told};
 use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::roles;
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{DEACTIVATED, Role, User};
-use crate::accounts::visit::Visit;
-use crate::error::NothingToDo;
 use crate::fields::StoredFields;
 use crate::values::{Action, AppealText, ModerationId, Moment, Thing, Timestamp, UserId};
-use crate::{Decision, Refusal, Result, Site, keys, review};
+use crate::{NothingToDo, Refusal, Result, Role, Site, User, Visit, keys, review};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 use tidings_language::t;
@@ -103,11 +98,8 @@ async fn write(
         if let Some(proof) = proof {
             proof.write(&mut batch, appellant.id);
         }
-        let account_there = batch.field_absent(keys::user(appellant.id), DEACTIVATED);
-        Decision::commit(batch, ())
-            .if_rejected_by(first, Err(Refusal::AppealedAlready.into()))
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(appellant.request.as_ref(), &())
+        let decision = appellant.decide(batch, (), &())?;
+        Ok(decision.if_rejected_by(first, Err(Refusal::AppealedAlready.into())))
     })
     .await
 }

@@ -7,14 +7,11 @@
 //! for that: it only compares the clock. Nor does the first vote on a site after the ban: it puts
 //! the other votes back first.
 
-use super::case::{Case, Effect};
-use super::discounts;
-use crate::accounts::session_store::AllSessions;
-use crate::accounts::users::User;
+use super::{Case, Effect, discounts};
+use crate::accounts::AllSessions;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome};
-use crate::values::secrets::random_token;
-use crate::values::{ENDED_BANS_CHUNK, Moment, Restriction, RestrictionKind, UserId, VoterId};
-use crate::{Applied, Decision, Result, Site, fields, keys, sites};
+use crate::values::{ENDED_BANS_CHUNK, Moment, Restriction, RestrictionKind, UserId, VoterId, random_token};
+use crate::{Applied, Decision, Result, Site, User, fields, keys, sites};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Store, read};
 

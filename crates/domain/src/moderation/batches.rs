@@ -5,11 +5,10 @@
 //! does the rest.
 
 use super::act::undo_line;
-use super::log::{self, Line, PART_OF, UNDONE_BY};
-use crate::accounts::users::User;
-use crate::repeats::KeptAnswer;
+use super::log::{PART_OF, UNDONE_BY};
+use super::{Line, log};
 use crate::values::{Action, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
-use crate::{Decision, Error, Refusal, Result, Site, keys};
+use crate::{Decision, Error, KeptAnswer, Refusal, Result, Site, User, keys};
 use tidings_keyspace::Batch;
 
 /// The line of a batch that is to be written.

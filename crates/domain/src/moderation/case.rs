@@ -1,15 +1,12 @@
 //! Requests of moderators: the request, the case that is decided, and its effect.
 
-use super::changes::ChangedFact;
-use super::log::Line;
 use super::row::ActedRow;
-use crate::accounts::users::{Role, User};
-use crate::contributions::Contribution;
+use super::{ChangedFact, Line};
 use crate::jobs::{Job, Jobs};
 use crate::values::{
     Deed, FlagVerdict, Hours, ModerationId, Moment, Reason, Restriction, Thing, Timestamp, UserId, Withheld,
 };
-use crate::{Refusal, Result, Site};
+use crate::{Contribution, Refusal, Result, Role, Site, User};
 use std::fmt::Display;
 use tidings_keyspace::Batch;
 

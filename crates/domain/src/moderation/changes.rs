@@ -1,22 +1,19 @@
 //! The facts that an action changed. Its line stores each with the value before and what tells the value after it
 //! again. So an undo never overwrites what came later, and is offered only where it can work.
 
-use super::case::{Case, Effect};
 use super::keep::DELETED;
-use super::log::{self, Line};
-use super::{origin_changes, rule_changes, site_changes};
+use super::{Case, Effect, Line, log, origin_changes, rule_changes, site_changes};
 use crate::accounts::applications::REJECTED;
 use crate::accounts::message_threads::CLOSED_BY;
-use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
-use crate::accounts::visit::Visit;
-use crate::error::{ModeratedFact, NothingToDo};
+use crate::accounts::{DEACTIVATED, Flags};
+use crate::error::ModeratedFact;
 use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::values::{
     Action, LOG_LINES_SCANNED, ModerationId, OriginBan, REMOVED, RemovedBy, Restriction, RestrictionKind,
     SavedReason, SavedReasons, Thing, Timestamp, UserId, WITHHELD, Withheld,
 };
-use crate::{Refusal, Result, Site, keys};
+use crate::{NothingToDo, Refusal, Result, Role, Site, User, Visit, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};

@@ -1,15 +1,12 @@
 //! Editing comments.
 
-use super::case::{Case, Effect};
-use super::changes::{ChangedFact, FactPart};
-use crate::comments::comment::Comment;
+use super::{Case, ChangedFact, Effect, FactPart};
 use crate::comments::notify::CommentNotice;
 use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, excerpt};
-use crate::error::NothingToDo;
 use crate::post_state::Moderated;
 use crate::values::{Body, Timestamp};
-use crate::{Refusal, Result, keys, records};
+use crate::{Comment, NothingToDo, Refusal, Result, keys, records};
 use tidings_language::t;
 use tidings_text::stored_text::StoredText;
 

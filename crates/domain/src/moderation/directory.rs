@@ -3,22 +3,17 @@
 //! The search index finds them by what applies to them ([`crate::texts`]). Here is what a row shows, and what can be
 //! found without an index.
 
-use super::act::moderate;
 use super::batches::NewBatch;
-use super::case::{ModerationRequest, demand_power};
+use super::{ModerationRequest, demand_power, moderate};
 use crate::accounts::people::{People, ids_of};
-use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
-use crate::accounts::visit::Visit;
-use crate::accounts::{origins, trust};
+use crate::accounts::{DEACTIVATED, INVITED_BY, origins, trust};
 use crate::flags::decided_flags;
-use crate::repeats::KeptAnswer;
 use crate::texts::AccountTags;
-use crate::values::text_forms::named;
 use crate::values::{
     Action, DIRECTORY_ROWS, Day, Deed, ModerationId, Moment, NEIGHBOUR_DAYS, NetworkTag, Reason,
-    RestrictionKind, Thing, Timestamp, TrustRules, UserId,
+    RestrictionKind, Thing, Timestamp, TrustRules, UserId, named,
 };
-use crate::{Error, Refusal, Result, Site, fields, keys};
+use crate::{Error, KeptAnswer, Refusal, Result, Role, Site, User, Visit, fields, keys};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 

@@ -11,15 +11,14 @@
 //! sites follow as with a ban, see [`super::bans`].
 
 use crate::articles::article::{ArticleVote, article_state};
-use crate::comments::comment::Comment;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
-use crate::news::item::{Direction, News, vote_of};
+use crate::news::item::{Direction, vote_of};
 use crate::news::ranks::count_vote;
 use crate::values::{
     DISCOUNT_CHUNK, DISCOUNT_WRITES, Moment, NewsId, Restriction, RestrictionKind, Timestamp, UserId,
 };
-use crate::{Decision, Result, Site, fields, keys};
+use crate::{Comment, Decision, News, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The jobs `discount:<user id>`.

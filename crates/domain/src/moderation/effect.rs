@@ -1,9 +1,9 @@
 //! The effect of an action, before it is committed with its line in the log.
 
-use super::case::{Case, Effect};
 use super::{
-    answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes,
-    origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
+    Case, Effect, answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging,
+    notes, origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits,
+    threads,
 };
 use crate::Result;
 use crate::identity::{SIGNUPS_STOPPED, YOUNG_HELD};

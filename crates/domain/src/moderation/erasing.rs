@@ -1,14 +1,11 @@
 //! Erasing a post for good, by administrators, and all posts of somebody who leaves and asks for that.
 
-use super::case::{Case, Effect};
-use super::phases::{PHASE, Phase};
-use super::traces;
-use crate::accounts::users::User;
+use super::{Case, Effect, PHASE, Phase, traces};
 use crate::contributions::erasing::{self, ERASE_ALL, Erased};
 use crate::error::Erasure;
 use crate::jobs::{self, JobKind, Step, StepOutcome, members};
 use crate::values::{Moment, Thing, Timestamp, UserId};
-use crate::{Decision, Error, Refusal, Result, Site, fields, flags, keys};
+use crate::{Decision, Error, Refusal, Result, Site, User, fields, flags, keys};
 use std::time::Duration;
 use tidings_keyspace::Batch;
 use tidings_language::t;

@@ -1,9 +1,8 @@
 //! The numbers of things that wait for moderators, and of their latest actions.
 
 use super::log::{self, ShownModerator};
-use crate::accounts::visit::Visit;
 use crate::values::{Action, FIGURES_DAYS, FIGURES_LINES, Timestamp};
-use crate::{Result, review};
+use crate::{Result, Visit, review};
 use std::collections::BTreeMap;
 
 /// The queue, and the decisions of the last [`FIGURES_DAYS`] days.

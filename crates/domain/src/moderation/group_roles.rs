@@ -3,12 +3,11 @@
 //!
 //! Keys: the field `oidc_role` of a user, and lines of the log by nobody.
 
-use super::changes::ChangedFact;
-use super::log::{Line, next_id};
+use super::log::next_id;
+use super::{ChangedFact, Line};
 use crate::accounts::roles::{self, GivenRole};
-use crate::accounts::session_store::Device;
 use crate::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
-use crate::accounts::users::{DEACTIVATED, OIDC_ROLE};
+use crate::accounts::{DEACTIVATED, Device, OIDC_ROLE};
 use crate::values::{Action, Thing, Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};

@@ -1,18 +1,14 @@
 //! Contributions that wait for a moderator: approving and rejecting them, and taking a rejection back.
 
-use super::case::{Case, Effect};
-use super::changes::ChangedFact;
-use crate::accounts::users::User;
+use super::{Case, ChangedFact, Effect};
 use crate::comments::held::CommentPublication;
-use crate::contributions::Contribution;
 use crate::contributions::erasing::ERASE_ALL;
-use crate::error::NothingToDo;
 use crate::jobs::{self, Job};
 use crate::post_state::Moderated;
 use crate::submissions::held::Publication;
-use crate::timelines::tweets::{NewTweet, Tweet, TweetDraft};
+use crate::timelines::tweets::{NewTweet, TweetDraft};
 use crate::values::Withheld;
-use crate::{Refusal, Result, review};
+use crate::{Contribution, NothingToDo, Refusal, Result, Tweet, User, review};
 
 /// Publishes it.
 pub(super) async fn approve(case: &Case<'_>) -> Result<Effect> {

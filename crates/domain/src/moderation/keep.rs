@@ -1,7 +1,6 @@
 //! Keeping what readers flagged, and opening the case again.
 
-use super::case::{Case, Effect};
-use super::log::Line;
+use super::{Case, Effect, Line};
 use crate::contributions::author_of;
 use crate::values::{Action, Withheld};
 use crate::{Refusal, Result};

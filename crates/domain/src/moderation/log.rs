@@ -6,18 +6,17 @@ mod shown;
 pub use self::shown::{LogEntry, LogPage, LogWindow, ShownModerator, entry, just_written, page};
 pub(super) use self::shown::{moderators_of, since};
 
-use super::changes::{self, ChangedFact};
 use super::group_roles::SIGN_IN_SERVICE;
 use super::remove_all::POSTS;
+use super::{ChangedFact, changes};
 use crate::action::Logging;
 use crate::fields::{self, StoredFields};
-use crate::hooks::{self, Event};
 use crate::review::QueuePlace;
-use crate::values::text_forms::{read_text, shown};
 use crate::values::{
-    Action, CommentAddress, Deed, ModerationId, SitePart, Thing, Timestamp, Undo, UserId, Withheld,
+    Action, CommentAddress, Deed, Malformed, ModerationId, SitePart, Thing, Timestamp, Undo, UserId,
+    Withheld, read_text, shown,
 };
-use crate::{Refusal, Result, Site, keys};
+use crate::{Refusal, Result, Site, hooks, keys};
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 
 /// Stands for the name of somebody who has left long ago. No name has a blank.
@@ -46,13 +45,9 @@ pub(super) struct SettledRow {
     pub(super) is_hidden: bool,
 }
 
-/// The text is not a settled row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NotARow;
-
 shown!(SettledRow: |row| format_args!("{}:{}:{}", row.place.weight, row.place.since, u8::from(row.is_hidden)));
 
-read_text!(SettledRow or NotARow: |stored| {
+read_text!(SettledRow or Malformed: |stored| {
     let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
     match *numbers.ok()? {
         [weight, since, is_hidden @ (0 | 1)] => {
@@ -252,7 +247,7 @@ impl Line {
         batch.set_fields(key, fields);
         // Webhooks are not told of themselves, and of a batch with its parts.
         if self.action != Action::SetHooks && self.parts.is_empty() {
-            hooks::write(batch, &Event::Decision(self.id));
+            hooks::write(batch, &hooks::Event::Decision(self.id));
         }
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
     }

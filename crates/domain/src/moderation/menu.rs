@@ -1,11 +1,8 @@
 //! The actions that a moderator can do to a post where it stands.
 
-use super::case::demand_power;
-use crate::accounts::users::{Role, User};
-use crate::accounts::visit::Visit;
-use crate::contributions::Contribution;
+use super::demand_power;
 use crate::values::{Action, ActionSubject, Closed, Moment, Thing};
-use crate::{Error, Refusal, Result};
+use crate::{Contribution, Error, Refusal, Result, Role, User, Visit};
 
 /// The actions on a post, and its content as an edit changes it.
 #[derive(Debug, Default)]

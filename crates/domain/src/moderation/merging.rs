@@ -3,16 +3,13 @@
 //! A merged story leaves the lists like a removed one. Its comments stay in its own thread,
 //! which the page of the other story shows below its own.
 
-use super::case::{Case, Effect};
 use super::removals::{put_back, withdraw};
-use super::threads::read_story;
+use super::{Case, Effect, read_story};
 use crate::articles::stories::StoredStory;
-use crate::contributions::Contribution;
 use crate::contributions::erasing::place_of;
-use crate::error::NothingToDo;
-use crate::news::item::{MERGED, News};
+use crate::news::item::MERGED;
 use crate::values::{MAX_MERGED_STORIES, NewsId, Thing, Withheld};
-use crate::{Refusal, Result, keys};
+use crate::{Contribution, News, NothingToDo, Refusal, Result, keys};
 use tidings_language::t;
 
 /// Merges a story into another.

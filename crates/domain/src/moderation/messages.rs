@@ -13,20 +13,18 @@
 
 pub mod reading;
 
-use super::act::moderate;
-use super::case::ModerationRequest;
-use super::log::{Line, read_line};
+use super::log::read_line;
+use super::{Line, ModerationRequest, moderate};
 use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::message_threads::{MessageThread, THREAD};
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{Role, User};
 use crate::rates::counted::Limited;
 use crate::review::WaitingRows;
 use crate::values::{
     Deed, MESSAGE_THREADS, MESSAGES_A_DAY, MESSAGES_IN_THREAD, MessageAddress, MessageText, MessageThreadId,
     ModerationId, Moment, Reason, StoredMessage, Thing,
 };
-use crate::{Error, Refusal, Result, Site, fields, keys};
+use crate::{Refusal, Result, Role, Site, User, draws, fields, keys};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, read};
 
@@ -151,9 +149,7 @@ async fn thread_of(site: &Site, now: Moment, member: &User, matter: Matter) -> R
         let thread = thread.filter(|thread| thread.user_id == member.id);
         return Ok(thread.ok_or(Refusal::NoSuchMessages)?);
     }
-    let id = site.store.next_id(keys::MESSAGES_COUNT).await?;
-    let id = MessageThreadId::try_from(id)
-        .map_err(|_| Error::Internal(format!("{} holds {id}", keys::MESSAGES_COUNT)))?;
+    let id = draws::next_id(site, keys::MESSAGES_COUNT).await?;
     Ok(MessageThread::new(id, (member.id, about), now.timestamp()))
 }
 

@@ -1,12 +1,9 @@
 //! The networks that people come from: the facts that moderators may know, and those for administrators.
 
-use crate::Result;
-use crate::accounts::origins;
-use crate::accounts::people::People;
-use crate::accounts::users::{Role, User};
-use crate::accounts::visit::Visit;
+use crate::accounts::{People, origins};
 use crate::contributions::person_named;
 use crate::values::{NetworkTag, Timestamp};
+use crate::{Result, Role, User, Visit};
 use std::net::IpAddr;
 
 /// Where somebody has signed up and posted from lately, as a viewer may know it.

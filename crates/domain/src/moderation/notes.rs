@@ -2,15 +2,11 @@
 //!
 //! Keys: `user:<id>:notes`.
 
-use super::case::{Case, Effect};
-use super::changes::{ChangedFact, FactPart, PRESENT};
-use super::people::read_person;
-use crate::accounts::people::People;
-use crate::accounts::visit::Visit;
-use crate::error::NothingToDo;
-use crate::values::text_forms::record_text;
-use crate::values::{AsText, MAX_NOTES, ModerationId, Timestamp, UserId};
-use crate::{Refusal, Result, keys};
+use super::changes::PRESENT;
+use super::{Case, ChangedFact, Effect, FactPart, read_person};
+use crate::accounts::People;
+use crate::values::{AsText, MAX_NOTES, Malformed, ModerationId, Timestamp, UserId, record_text};
+use crate::{NothingToDo, Refusal, Result, Visit, keys};
 use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
@@ -21,12 +17,7 @@ struct StoredNote {
     text: String,
 }
 
-/// A stored text that is not a note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is not a note")]
-struct NotANote;
-
-record_text!(StoredNote or NotANote: {time} ":" {moderator} ":" {text AsText});
+record_text!(StoredNote or Malformed: {time} ":" {moderator} ":" {text AsText});
 
 /// A note on a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +95,7 @@ mod tests {
             assert_eq!(stored.parse::<StoredNote>().map(|note| note.to_string()), Ok(stored.to_owned()));
         }
         for stored in ["", "1", "1:2", "x:2:a", "1:0:a"] {
-            assert_eq!(stored.parse::<StoredNote>(), Err(NotANote), "{stored}");
+            assert_eq!(stored.parse::<StoredNote>(), Err(Malformed), "{stored}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The effects of banning an origin and of lifting the ban.
 
-use super::case::{Case, Effect};
+use super::{Case, Effect};
 use crate::values::{BanScope, BannedOrigin, Hours, MAX_ORIGIN_BANS, OriginBan, OriginBanId};
 use crate::{Refusal, Result, keys};
 use tidings_keyspace::{Batch, Fetch, read};

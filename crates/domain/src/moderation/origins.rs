@@ -1,14 +1,12 @@
 //! Banning networks and e-mail domains, and whom a ban would stop.
 
-use super::act::moderate;
-use super::case::ModerationRequest;
-use crate::accounts::users::User;
+use super::{ModerationRequest, moderate};
 use crate::accounts::{origin_bans, origins};
 use crate::values::{
     BanScope, BannedOrigin, Deed, Hours, ModerationId, Moment, OriginBan, OriginBanId, Reason, STAFF_CHUNK,
     Thing, Timestamp, UserId,
 };
-use crate::{Error, Result, Site, fields, keys};
+use crate::{Result, Site, User, draws, fields, keys};
 use std::net::Ipv4Addr;
 use tidings_keyspace::{Fetch, read};
 
@@ -47,26 +45,10 @@ pub async fn add(
 ) -> Result<(OriginBanId, ModerationId)> {
     administrator.require_admin()?;
     administrator.demand_may_moderate(now)?;
-    let id = site.store.next_id(keys::ORIGIN_BANS_COUNT).await?;
-    let id = OriginBanId::try_from(id)
-        .map_err(|_| Error::Internal(format!("{} holds {id}", keys::ORIGIN_BANS_COUNT)))?;
+    let id: OriginBanId = draws::next_id(site, keys::ORIGIN_BANS_COUNT).await?;
     let deed = Deed::Bar(ban.origin.clone(), ban.scope, ban.hours);
     let request = ModerationRequest::new(deed, Thing::Origin(id), ban.reason.clone());
     Ok((id, moderate(site, now, administrator, &request).await?))
-}
-
-/// Lifts a ban. Returns the number of the line in the log.
-///
-/// # Errors
-/// [`crate::Refusal::NoSuchOriginBan`], those of [`moderate`], or the store's.
-pub async fn remove(
-    site: &Site,
-    now: Moment,
-    administrator: &User,
-    (id, reason): (OriginBanId, &Reason),
-) -> Result<ModerationId> {
-    let request = ModerationRequest::new(Deed::Unbar, Thing::Origin(id), reason.clone());
-    moderate(site, now, administrator, &request).await
 }
 
 /// All bans that have not ended, by number. Rounds: 1, and those of `origin_bans::of_site`.

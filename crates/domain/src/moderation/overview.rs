@@ -2,12 +2,11 @@
 //! decisions about them, and the people whom they invited. Notes and networks are in modules of their own.
 
 use super::log::{self, LogEntry, LogWindow};
-use crate::accounts::people::People;
-use crate::accounts::visit::Visit;
+use crate::accounts::People;
 use crate::contributions::{Contribution, excerpt};
 use crate::flags::{ThingFlags, decided_flags};
 use crate::values::{FlagReason, OVERVIEW_DECISIONS, OVERVIEW_LISTED, Thing, Timestamp, UserId, Withheld};
-use crate::{Result, keys};
+use crate::{Result, Visit, keys};
 use std::cmp::Reverse;
 use tidings_keyspace::{Fetch, Order, read};
 

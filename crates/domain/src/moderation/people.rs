@@ -1,14 +1,10 @@
 //! Actions on a person: silence, posts that wait, bans, warnings, roles.
 
-use super::bans;
-use super::case::{Case, Effect};
-use super::changes::ChangedFact;
-use crate::accounts::roles;
-use crate::accounts::users::{MODERATOR_FLAG, User};
+use super::{Case, ChangedFact, Effect, bans};
+use crate::accounts::{MODERATOR_FLAG, roles};
 use crate::contributions::person_named;
-use crate::error::NothingToDo;
 use crate::values::{Hours, Reason, Restriction, RestrictionKind, day};
-use crate::{Refusal, Result, keys};
+use crate::{NothingToDo, Refusal, Result, User, keys};
 use std::fmt::Display;
 use tidings_keyspace::Hash;
 use tidings_language::{p, t};

@@ -1,8 +1,7 @@
 //! The phases of jobs that go through all posts of a person, one kind after the other.
 
 use crate::keys;
-use crate::values::text_forms::named;
-use crate::values::{Thing, UserId};
+use crate::values::{Thing, UserId, named};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// The field of such a job with which posts come next.

@@ -1,15 +1,11 @@
 //! Removing what people say about themselves, and putting it back.
 
-use super::case::{Case, Effect};
-use super::changes::ChangedFact;
-use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
-use super::remove_all;
+use super::{Case, ChangedFact, Effect, StoredPerson, read_person, remove_all};
 use crate::accounts::users::{REMOVED_TEXTS, forget_removed};
-use crate::error::NothingToDo;
 use crate::moderation::log::Line;
 use crate::values::{Action, ModerationId, REMOVED, RemovedBy, Withheld};
-use crate::{Refusal, Result, keys};
+use crate::{NothingToDo, Refusal, Result, keys};
 use tidings_language::t;
 
 /// Blanks the text about a person and the full name. Moderators can put them back.

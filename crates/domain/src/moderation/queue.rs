@@ -3,20 +3,16 @@
 
 use crate::accounts::message_threads::{MessageThread, message_at};
 use crate::accounts::people::{People, holder};
-use crate::accounts::users::{Role, User};
-use crate::accounts::visit::Visit;
-use crate::comments::comment::Comment;
 use crate::contributions::{Contribution, excerpt, shortened, text_of_profile};
 use crate::flags::ThingFlags;
 use crate::moderation::appeals::Appeal;
 use crate::moderation::log::Line;
 use crate::review::QueuePlace;
-use crate::values::text_forms::{codec_of, named, record_text};
 use crate::values::{
-    Action, Flag, FlagReason, Hostname, MessageAddress, QUEUE_TIES, StoredMessage, Thing, Timestamp, UserId,
-    Weight, Withheld,
+    Action, Flag, FlagReason, Hostname, Malformed, MessageAddress, QUEUE_TIES, StoredMessage, Thing,
+    Timestamp, UserId, Weight, Withheld, codec_of, named, record_text,
 };
-use crate::{Result, fields, keys};
+use crate::{Comment, Result, Role, User, Visit, fields, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoStaticStr;
@@ -29,11 +25,6 @@ pub struct QueueCursor {
     score: f64,
     thing: Thing,
 }
-
-/// The text is not a place in the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a place in the queue")]
-pub struct NotAQueueCursor;
 
 impl QueueCursor {
     /// The order of rows, the worst first: by score, then by the bytes of the member, both from
@@ -52,7 +43,7 @@ codec_of! {
         }
 }
 
-record_text!(QueueCursor or NotAQueueCursor: {score QueueScore} "-" {thing});
+record_text!(QueueCursor or Malformed: {score QueueScore} "-" {thing});
 
 /// Why something waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -430,7 +421,7 @@ mod tests {
             assert_eq!(text.parse::<QueueCursor>().unwrap().to_string(), text);
         }
         for text in ["", "-", "7", "7-story:7", "1e30-story:7", "inf-story:7", &format!("{score}-site:a")] {
-            assert_eq!(text.parse::<QueueCursor>(), Err(NotAQueueCursor), "{text}");
+            assert_eq!(text.parse::<QueueCursor>(), Err(Malformed), "{text}");
         }
     }
 

@@ -3,9 +3,8 @@
 //! Key: `review:reminded`, when they were reminded last. Rows that waited then cause no further reminder.
 
 use crate::accounts::staff;
-use crate::accounts::users::Role;
 use crate::values::{Moment, Timestamp};
-use crate::{Applied, Result, Site, fields, keys, review};
+use crate::{Applied, Result, Role, Site, fields, keys, review};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 use tidings_language::n;

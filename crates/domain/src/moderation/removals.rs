@@ -1,13 +1,8 @@
 //! Removing stories, comments and tweets, and putting them back.
 
-use super::case::{Case, Effect};
-use super::changes::ChangedFact;
-use super::log;
-use crate::contributions::Contribution;
-use crate::error::NothingToDo;
-use crate::news::item::News;
+use super::{Case, ChangedFact, Effect, log};
 use crate::values::{ModerationId, RemovedBy, Withheld};
-use crate::{Error, Refusal, Result};
+use crate::{Contribution, Error, News, NothingToDo, Refusal, Result};
 
 /// Removes a contribution. Readers see that a story or a comment is removed, and why.
 pub(super) async fn remove(case: &Case<'_>) -> Result<Effect> {

@@ -4,17 +4,14 @@
 //! crash, and two servers never remove the same post twice. Its line in the log counts along.
 //! `moderation:<id>:posts` has what was removed; another job puts back exactly that.
 
-use super::case::{Case, Effect};
-use super::log::{COUNT, IN_PROGRESS, Line};
-use super::people::{StoredPerson, read_person};
-use super::phases::{PHASE, Phase};
+use super::log::{COUNT, IN_PROGRESS};
 use super::profiles::lines_of;
+use super::{Case, Effect, Line, PHASE, Phase, StoredPerson, read_person};
 use crate::contributions::{Contribution, unless_refused};
-use crate::error::NothingToDo;
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::values::{FlagVerdict, MAX_REMOVALS_OF_ALL, ModerationId, Thing, UserId, Withheld};
-use crate::{Decision, Refusal, Result, keys};
+use crate::{Decision, NothingToDo, Refusal, Result, keys};
 use tidings_keyspace::{Batch, Hash, Order, read};
 use tidings_language::{n, t};
 

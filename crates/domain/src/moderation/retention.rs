@@ -4,8 +4,8 @@
 //!
 //! Key: `retention`, with the time of the last run, and the line up to which texts are erased.
 
-use super::log::{FORMER, Line, lines_after};
-use super::traces;
+use super::log::{FORMER, lines_after};
+use super::{Line, traces};
 use crate::accounts::users::{self, DEACTIVATED};
 use crate::contributions::{Contribution, erasing};
 use crate::jobs::Jobs;

@@ -1,12 +1,11 @@
 //! The effect of an action on the review queue: it settles the row of its thing, with the flags, in
 //! its own batch; an undo brings both back.
 
-use super::case::{Case, ModerationRequest, SeenRow};
 use super::log::{self, SettledRow};
-use crate::contributions::Contribution;
+use super::{Case, ModerationRequest, SeenRow};
 use crate::flags::ThingFlags;
 use crate::values::{Deed, FlagVerdict, ModerationId, Thing, Withheld};
-use crate::{Refusal, Result, Site};
+use crate::{Contribution, Refusal, Result, Site};
 use tidings_keyspace::Batch;
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.

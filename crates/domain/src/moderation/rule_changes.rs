@@ -1,6 +1,6 @@
 //! The effects of adding and lifting a rule.
 
-use super::case::{Case, Effect};
+use super::{Case, Effect};
 use crate::post_rules::PostRules;
 use crate::values::{MAX_RULES, Pattern, PatternError, PostRule, RuleEffect, RuleId};
 use crate::{Error, Refusal, Result, keys};

@@ -1,19 +1,14 @@
 //! The rules for posts: adding and lifting them, and what a rule would have caught.
 
-use super::act::moderate;
-use super::case::ModerationRequest;
-use crate::accounts::people::People;
-use crate::accounts::users::User;
-use crate::comments::comment::Comment;
+use super::{ModerationRequest, moderate};
+use crate::accounts::People;
 use crate::contributions::excerpt;
-use crate::news::item::News;
 use crate::post_rules::{self, CheckedPost, PostRules};
-use crate::timelines::tweets::Tweet;
 use crate::values::{
     DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, Deed, ModerationId, Moment, NewsId, Pattern, PostRule,
     Reason, RuleEffect, RuleId, Thing, Timestamp, TweetId, UserId,
 };
-use crate::{Error, Result, Site, fields, keys};
+use crate::{Comment, Error, News, Result, Site, Tweet, User, draws, fields, keys};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Fetch, Order, read};
@@ -46,26 +41,10 @@ pub async fn add_rule(
     rule: &NewRule,
 ) -> Result<(RuleId, ModerationId)> {
     moderator.demand_may_moderate(now)?;
-    let id = site.store.next_id(keys::RULES_COUNT).await?;
-    let id =
-        RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
+    let id: RuleId = draws::next_id(site, keys::RULES_COUNT).await?;
     let deed = Deed::Rule(rule.pattern.clone(), rule.effect);
     let request = ModerationRequest::new(deed, Thing::Rule(id), rule.reason.clone());
     Ok((id, moderate(site, now, moderator, &request).await?))
-}
-
-/// Lifts a rule. Returns the number of the line in the log.
-///
-/// # Errors
-/// [`crate::Refusal::NoSuchRule`], those of [`moderate`], or the store's.
-pub async fn lift_rule(
-    site: &Site,
-    now: Moment,
-    moderator: &User,
-    (rule, reason): (RuleId, &Reason),
-) -> Result<ModerationId> {
-    let request = ModerationRequest::new(Deed::Unrule, Thing::Rule(rule), reason.clone());
-    moderate(site, now, moderator, &request).await
 }
 
 /// All rules, by number, for moderators.

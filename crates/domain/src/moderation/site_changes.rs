@@ -1,16 +1,14 @@
 //! The effects of changing the announcement, the pinned stories and the saved reasons, and of the measures against a
 //! raid.
 
-use super::case::{Case, Effect};
-use super::changes::{ChangedFact, FactPart, reason_json};
-use crate::error::NothingToDo;
+use super::changes::reason_json;
+use super::{Case, ChangedFact, Effect, FactPart};
 use crate::identity::{ANNOUNCEMENT, REASONS, SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::news::item::News;
 use crate::values::{
     Announcement, MAX_PINNED, MAX_SAVED_REASONS, NewsId, ReasonChange, Restriction, SavedReason,
     SavedReasons, Timestamp, YoungHold,
 };
-use crate::{Refusal, Result, keys};
+use crate::{News, NothingToDo, Refusal, Result, keys};
 use tidings_keyspace::{Fetch, read};
 use tidings_language::t;
 

@@ -1,7 +1,7 @@
 //! Rules of moderation: the log, the review queue, flags, appeals and what was withdrawn.
 
-use crate::accounts::message_threads::MessageThread;
-use crate::comments::comment::Comment;
+use crate::Comment;
+use crate::accounts::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
 use crate::moderation::changes::ChangedFact;

@@ -1,17 +1,14 @@
 //! Editing the title, the topics, the URL or the text of a story, with a note that readers see.
 
-use super::case::{Case, Effect};
-use super::changes::ChangedFact;
-use super::threads::read_story;
+use super::{Case, ChangedFact, Effect, read_story};
 use crate::articles::stories::StoredStory;
 use crate::contributions::erasing::place_of;
-use crate::error::NothingToDo;
 use crate::moderation::log::Line;
-use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME, parts_in_words};
+use crate::news::item::{EDITED, EditNote, TEXT_SCHEME, parts_in_words};
 use crate::post_state::Moderated;
 use crate::submissions::write_edit;
 use crate::values::{Body, NewsId, NewsUrl, Timestamp, Title, Topics};
-use crate::{Refusal, Result, keys};
+use crate::{News, NothingToDo, Refusal, Result, keys};
 use tidings_language::t;
 
 /// The parts of a story that can be edited.

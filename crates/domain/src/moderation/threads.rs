@@ -1,13 +1,11 @@
 //! Locked threads: everybody reads, nobody writes.
 
-use super::case::{Case, Effect};
-use super::changes::ChangedFact;
+use super::{Case, ChangedFact, Effect};
 use crate::articles::stories::StoredStory;
-use crate::error::NothingToDo;
-use crate::news::item::{LOCKED, Lock, News};
+use crate::news::item::{LOCKED, Lock};
 use crate::post_state::Moderated;
 use crate::values::{Closed, NewsId, PostKind};
-use crate::{Refusal, Result, keys};
+use crate::{News, NothingToDo, Refusal, Result, keys};
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
 pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory> {

@@ -1,7 +1,7 @@
 //! Traces of erased posts in the records of moderation: the texts before edits, appeals, the notes of
 //! flags, and quotes in messages. Jobs go through the log, from the first line on.
 
-use super::log::{self, Line};
+use super::{Line, log};
 use crate::accounts::inbox::erase_messages;
 use crate::contributions::erasing::{NAME, TRACES, place_of};
 use crate::deactivation::leave;

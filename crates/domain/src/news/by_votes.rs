@@ -7,11 +7,8 @@
 use super::lines;
 use super::lists::{FoundItems, NewsPage, merged, shared_page};
 use super::past::{member, read_member};
-use crate::accounts::visit::Visit;
-use crate::news::item::News;
-use crate::process_state::process_state;
 use crate::values::{Age, NewsId, Timestamp};
-use crate::{Decision, Result, Site, keys};
+use crate::{Decision, News, Result, Site, Visit, keys};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use strum::IntoEnumIterator;
@@ -67,7 +64,7 @@ pub(crate) fn place(batch: &mut Batch, (id, posted): (NewsId, Timestamp), now: T
 #[derive(Default)]
 struct LastSweep(AtomicU64);
 
-process_state!(LastSweep);
+crate::process_state!(LastSweep);
 
 /// Moves stories that have become too old for their list. The first time, and after a day without, it looks at all; later only
 /// at those that have crossed an age since. The lists are read from `store`, which counts its rounds separately. Rounds: 1 for

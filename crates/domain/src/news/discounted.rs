@@ -5,9 +5,8 @@
 //! is there, its user has voted and cannot vote again.
 
 use super::item::Direction;
-use crate::accounts::users::User;
 use crate::values::{CommentId, NewsId, Restriction, RestrictionKind, Timestamp, UserId};
-use crate::{Refusal, fields, keys};
+use crate::{Refusal, User, fields, keys};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, read};

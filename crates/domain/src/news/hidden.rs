@@ -2,10 +2,9 @@
 //! stories takes those out that the asker does not see.
 
 use super::item::News;
-use crate::accounts::seen::ShownIn;
-use crate::accounts::visit::Visit;
+use crate::accounts::ShownIn;
 use crate::values::{COUNTED_HIDDEN, NewsId, Thing};
-use crate::{Result, keys};
+use crate::{Result, Visit, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// The stories of the review queue. Those that flags have hidden are there until a moderator looks at them, and come first.

@@ -1,19 +1,16 @@
 //! A news item as stored: the hash `news:<id>`.
 
-use crate::accounts::users::{self, Role};
+use crate::accounts::users;
 use crate::fields::{self, StoredFields};
 use crate::news::{by_votes, past};
 use crate::post_state::{Moderated, StateFields};
 use crate::records::{Fields, RecordEntries, Stored};
-use crate::values::text::printable;
-use crate::values::text_forms::{list_text, record_text};
-use crate::values::withheld::is_deleted;
 use crate::values::{
     Age, AsText, Hostname, ImportedVotes, ModerationId, NewsId, NewsUrl, NotAnId, OnOneLine, PostKind,
     PostState, REMOVED, RankingRules, RemovedBy, Thing, Timestamp, Topics, TweetId, UNSEEN, UserId, WITHHELD,
-    Withheld, ranking,
+    Withheld, is_deleted, list_text, printable, ranking, record_text,
 };
-use crate::{Refusal, keys};
+use crate::{Refusal, Role, keys};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -128,7 +125,7 @@ pub struct MergedStories(pub Vec<NewsId>);
 list_text!(MergedStories or NotAnId: " " split(" "));
 
 /// A news item.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct News {
     /// The item's number.
     pub id: NewsId,
@@ -235,36 +232,7 @@ impl News {
         topics: Topics,
         ctime: Timestamp,
     ) -> Self {
-        Self {
-            id,
-            title: title.to_owned(),
-            url,
-            user_id,
-            ctime,
-            edited_at: None,
-            up: 1,
-            down: 0,
-            imported_votes: ImportedVotes::default(),
-            comments: 0,
-            deleted: false,
-            withheld: None,
-            unseen: false,
-            removed: None,
-            stored_del: None,
-            locked: None,
-            edited: None,
-            merged: MergedStories::default(),
-            tweet_id: None,
-            topics,
-            stored_topics: None,
-            link: OnceLock::new(),
-            title_tokens: OnceLock::new(),
-            source: None,
-            stored_score: None,
-            stored_rank: None,
-            age: None,
-            stored_votes: [None, None],
-        }
+        Self { id, title: title.to_owned(), url, user_id, ctime, up: 1, topics, ..Self::default() }
     }
 
     /// Gives it another title and another URL or text, as it is stored.

@@ -5,9 +5,8 @@
 
 use super::item::News;
 use super::lines::{NewsLine, NewsSummary};
-use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
-use crate::accounts::seen::{ShownIn, Visible};
-use crate::accounts::visit::Visit;
+use crate::Visit;
+use crate::accounts::{Collapsed, Perspective, Reader, ShownIn, Sight, Visible};
 use crate::values::PostState;
 
 /// The marks of a story for its reader, besides the vote.
@@ -33,16 +32,6 @@ impl Visible for News {
 }
 
 impl Visible for NewsSummary {
-    fn state(&self) -> PostState<'_> {
-        self.news.state()
-    }
-
-    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
-        self.news.unwanted_by(reader, place)
-    }
-}
-
-impl Visible for NewsLine {
     fn state(&self) -> PostState<'_> {
         self.news.state()
     }

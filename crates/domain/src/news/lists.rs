@@ -6,13 +6,12 @@
 
 use super::lines::{self, ListedItem, NewsLine, NewsSummary};
 use super::listing;
-use crate::accounts::seen::ShownIn;
-use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
+use crate::accounts::{CacheResult, SharedVisit, ShownIn};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::news::item::{Direction, News};
+use crate::news::item::Direction;
 use crate::news::ranks::{self, RankEntry, RankWindow};
 use crate::values::{Hostname, NewsId, UserId, limits};
-use crate::{Refusal, Result, fields, keys};
+use crate::{News, Refusal, Result, Visit, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, Tracked, read};
 
 crate::cache_kind! {

@@ -3,11 +3,9 @@
 //! A user marks stories for nobody else: no count, no score and no karma changes. A saved story is
 //! also in the list of stories that the user voted up, where Lamer News has it.
 
-use crate::accounts::users::User;
 use crate::news::discounted::DiscountedVotes;
-use crate::news::item::News;
 use crate::values::{MAX_HIDDEN, MAX_SAVED, NewsId, Timestamp, UserId};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Decision, News, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, read};
 
 /// How a user marks a story.

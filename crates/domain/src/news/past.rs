@@ -10,11 +10,9 @@
 
 use super::lines;
 use super::lists::{FoundItems, NewsPage, shared_page};
-use crate::accounts::visit::{SharedVisit, Visit};
-use crate::news::item::News;
-use crate::process_state::process_state;
+use crate::accounts::SharedVisit;
 use crate::values::{Day, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp};
-use crate::{Decision, Result, Site, fields, keys};
+use crate::{Decision, News, Result, Site, Visit, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Reads, read};
 use tokio::sync::Mutex;
@@ -62,7 +60,7 @@ pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 #[derive(Default)]
 struct PastBuilding(Mutex<()>);
 
-process_state!(PastBuilding);
+crate::process_state!(PastBuilding);
 
 async fn find(visit: &mut SharedVisit<'_>, period: Period, start: u64, count: u64) -> Result<FoundItems> {
     let found = match read_stored(visit, period, start, count).await? {

@@ -1,12 +1,10 @@
 //! Stored ranks: refreshed by readers, set by writers, recomputed by administrators.
 
 use crate::accounts::users;
-use crate::audit::AUDIT;
-use crate::news::item::{Direction, News};
+use crate::news::item::Direction;
 use crate::news::{by_votes, past};
-use crate::process_state::process_state;
 use crate::values::{NewsId, RankingRules, Timestamp, limits, ranking};
-use crate::{Applied, Result, Site, keys};
+use crate::{AUDIT, Applied, News, Result, Site, keys};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
@@ -91,7 +89,7 @@ struct Refreshed {
     below: AtomicU64,
 }
 
-process_state!(Refreshed);
+crate::process_state!(Refreshed);
 
 /// Whether the caller should refresh ranks: at most one caller in five seconds for the first
 /// page, and one for all other pages together.

@@ -1,10 +1,9 @@
 //! The page of a site: its votes, and the news that link to it.
 
 use super::lists::{NewsPage, of_host};
-use crate::Result;
-use crate::accounts::visit::Visit;
 use crate::sites::{CastVote, History, newer, own_votes};
 use crate::values::{Day, Hostname};
+use crate::{Result, Visit};
 
 /// The content of the page of a site.
 #[derive(Debug)]

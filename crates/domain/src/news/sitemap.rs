@@ -1,8 +1,7 @@
 //! All stories in the order of their submission, for the sitemap.
 
-use crate::accounts::visit::Visit;
 use crate::values::{NewsId, WITHHELD};
-use crate::{Result, fields, keys};
+use crate::{Result, Visit, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 
 /// How many stories are listed. Rounds: 1.

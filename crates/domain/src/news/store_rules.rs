@@ -1,8 +1,9 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
+use crate::News;
 use crate::keys::{self, families};
 use crate::news::by_votes;
-use crate::news::item::{IMPORTED_VOTES, News};
+use crate::news::item::IMPORTED_VOTES;
 use crate::records::AsRead;
 use crate::store_rules::claims::{counter_fault, whole};
 use crate::store_rules::entries::demand;

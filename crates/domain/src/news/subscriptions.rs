@@ -6,12 +6,9 @@
 //! subscribed to a story. People who have left stay in it, so that the deletion of a comment
 //! finds all inboxes that the comment may be in.
 
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
 use crate::cache::MEBIBYTE;
-use crate::news::item::News;
 use crate::values::{MAX_SUBSCRIPTIONS, Moment, NewsId, UserId};
-use crate::{Decision, Refusal, Result, Site, fields, keys};
+use crate::{Decision, News, Refusal, Result, Site, User, Visit, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 crate::cache_kind! {
@@ -37,27 +34,21 @@ fn lists_of(user: UserId) -> [String; 2] {
     [keys::user_subscriptions(user), keys::user_unsubscribed(user)]
 }
 
-/// Subscribes to the comments on a story. Doing so again changes nothing. Of more than
-/// [`MAX_SUBSCRIPTIONS`] the oldest ends. Rounds: 2.
+/// Subscribes to the comments on a story, or leaves its thread. Who has left is told of no more comments there, also
+/// replies to the own story and comments. Doing so again changes nothing. Of more than [`MAX_SUBSCRIPTIONS`] the
+/// oldest ends. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::SessionEnded`] when the account
-/// has been deactivated meanwhile, or the store's.
-pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<()> {
-    change(site, now, user, news, Subscription::Subscribed).await
-}
-
-/// Leaves a thread: no more comments in it get into the inbox as replies, also those on one's
-/// own story and to one's own comments. Doing so again changes nothing. Rounds: 2.
-///
-/// # Errors
-/// As [`subscribe`], but a thread of a story that is gone can be left.
-pub async fn unsubscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<()> {
-    change(site, now, user, news, Subscription::Left).await
-}
-
-async fn change(site: &Site, now: Moment, user: &User, news: NewsId, wanted: Subscription) -> Result<()> {
-    let is_subscribed = wanted == Subscription::Subscribed;
+/// [`Refusal::NoSuchNews`], for who subscribes those of
+/// [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::SessionEnded`] when the
+/// account has been deactivated meanwhile, or the store's.
+pub async fn subscribe(
+    site: &Site,
+    now: Moment,
+    user: &User,
+    news: NewsId,
+    is_subscribed: bool,
+) -> Result<()> {
     let [subscribed, left] = lists_of(user.id);
     let (joined, parted) = if is_subscribed { (&subscribed, &left) } else { (&left, &subscribed) };
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());

@@ -5,13 +5,12 @@
 //! stories reads them in a query that it makes anyway, and never anything for each story.
 
 use super::item::News;
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::visit::Visit;
+use crate::accounts::DEACTIVATED;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::marks::{PendingMark, PendingMarks, ThreadMark, WhichMarks};
 use crate::site::apply;
 use crate::values::{MAX_VISITED_THREADS, NewsId, Timestamp, UserId};
-use crate::{Applied, Error, Result, Site, fields, keys};
+use crate::{Applied, Error, Result, Site, Visit, fields, keys};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Store, read};

@@ -2,10 +2,9 @@
 //! them.
 
 use super::item::{Direction, vote_of};
-use crate::accounts::visit::Visit;
 use crate::cache::{Lookup, MEBIBYTE, PendingValue, Shared, View};
 use crate::values::{MAX_CACHED_VOTERS, NewsId, UserId};
-use crate::{Result, Site, keys};
+use crate::{Result, Site, Visit, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, Tracked, read};
 

@@ -2,14 +2,10 @@
 //!
 //! They are kept in memory until anything that decides about them is written.
 
-use crate::accounts::reader::Perspective;
-use crate::accounts::seen::ShownIn;
-use crate::accounts::visit::{CacheResult, Visit};
+use crate::accounts::{CacheResult, Perspective, ShownIn};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::items::{self, Item};
-use crate::news::item::News;
 use crate::values::{CHOSEN_ITEMS, HackerNewsRules, ItemNumber, LISTED_ITEMS, LOOKED_AT_ITEMS, NewsId};
-use crate::{Result, fields, keys};
+use crate::{Item, News, Result, Visit, fields, items, keys};
 use std::cmp::Reverse;
 use strum::EnumString;
 use tidings_keyspace::{Fetch, Order, Tracked, read};

@@ -4,8 +4,9 @@ use super::lines::{HashingSource, Lines, Turn};
 use super::places::{Asker, Places};
 use super::{Result, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
-use crate::values::rates::subscriber;
-use crate::values::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword};
+use crate::values::{
+    MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword, subscriber,
+};
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -15,12 +15,8 @@ use super::cast_vote::{StoredVote, TracedVote, set_known};
 use super::settings::note;
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
-use crate::accounts::users::User;
-use crate::audit::AUDIT;
-use crate::error::NothingToDo;
-use crate::values::text_forms::named;
-use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId};
-use crate::{Applied, Decision, Error, Refusal, Result, Site, fields, keys};
+use crate::values::{BAN_CHUNK, Hostname, Timestamp, VoterId, named};
+use crate::{AUDIT, Applied, Decision, Error, NothingToDo, Refusal, Result, Site, User, fields, keys};
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, Order, read};
@@ -105,34 +101,29 @@ const NUMBER: &str = "ban_number";
 /// being removed or restored, and how many are removed.
 pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 
-/// Bans a voter: refuses further votes, and removes existing votes from the totals.
-/// Rounds: 2, and 5 for each hundred votes.
+/// Bans a voter, or lifts the ban. A ban refuses further votes, and removes existing votes from the totals. Without it
+/// the votes count again, and the voter may vote, unless its account is banned. Rounds: 2, and 5 for each hundred votes.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], [`Refusal::NothingToModerate`] for a ban to lift of a voter
+/// that is banned only with its account, or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
-pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
+pub async fn set_ban(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    voter: VoterId,
+    is_banned: bool,
+) -> Result<()> {
     viewer.require_admin()?;
-    begin(site, Some((now, viewer)), voter, (BanCause::Sites, true)).await?;
-    tracing::info!(target: AUDIT, by = viewer.username, %voter, "banned a voter on sites");
-    finish(site, voter).await
-}
-
-/// Lifts a ban: the votes count again, and the voter may vote, unless its account is banned.
-/// Rounds and errors as [`ban`].
-///
-/// # Errors
-/// As [`ban`], and [`Refusal::NothingToModerate`] for a voter that is banned only with its
-/// account.
-pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
-    viewer.require_admin()?;
-    begin(site, Some((now, viewer)), voter, (BanCause::Sites, false)).await?;
-    tracing::info!(target: AUDIT, by = viewer.username, %voter, "lifted the ban of a voter on sites");
+    begin(site, Some((now, viewer)), voter, (BanCause::Sites, is_banned)).await?;
+    let done = if is_banned { "banned a voter on sites" } else { "lifted the ban of a voter on sites" };
+    tracing::info!(target: AUDIT, by = viewer.username, %voter, "{done}");
     finish(site, voter).await
 }
 
 /// Bans the voter of an account with the account, or ends that. A ban by an administrator of
-/// the sites stays. Rounds as [`ban`].
+/// the sites stays. Rounds as [`set_ban`].
 pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<()> {
     match begin(site, None, voter, (BanCause::Account, is_banned)).await {
         Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
@@ -317,7 +308,7 @@ async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::visit::Visit;
+    use crate::Visit;
     use crate::sites::{self, SiteVote, Verdict, VoteTotals};
     use crate::values::Rules;
     use std::net::{IpAddr, Ipv4Addr};
@@ -403,9 +394,9 @@ mod tests {
         step(&site, voter).await.unwrap();
         step(&site, voter).await.unwrap();
         assert_eq!(counted_twice(&site).await, (50, 50));
-        unban(&site, NOW, &administrator(), voter).await.unwrap();
+        set_ban(&site, NOW, &administrator(), voter, false).await.unwrap();
         assert_eq!(counted_twice(&site).await, (250, 150));
-        ban(&site, NOW, &administrator(), voter).await.unwrap();
+        set_ban(&site, NOW, &administrator(), voter, true).await.unwrap();
         assert_eq!(counted(&site).await, 0);
     }
 
@@ -415,7 +406,7 @@ mod tests {
         begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
         let (late, _) = next_step(&site, voter).await.unwrap().unwrap();
         finish(&site, voter).await.unwrap();
-        unban(&site, NOW, &administrator(), voter).await.unwrap();
+        set_ban(&site, NOW, &administrator(), voter, false).await.unwrap();
         let ballot = SiteVote { host: host(0), verdict: Some(Verdict::Bad) };
         sites::vote(&site, Timestamp(NOW.0 + 300), IpAddr::V4(Ipv4Addr::LOCALHOST), voter, &ballot)
             .await
@@ -429,13 +420,13 @@ mod tests {
         let (site, voter) = site_with_votes().await;
         set_account_ban(&site, voter, true).await.unwrap();
         assert_eq!(counted(&site).await, 0);
-        let refused = unban(&site, NOW, &administrator(), voter).await;
+        let refused = set_ban(&site, NOW, &administrator(), voter, false).await;
         assert!(matches!(refused, Err(Error::Refused(Refusal::NothingToModerate(_)))));
-        ban(&site, NOW, &administrator(), voter).await.unwrap();
+        set_ban(&site, NOW, &administrator(), voter, true).await.unwrap();
         set_account_ban(&site, voter, false).await.unwrap();
         assert_eq!(counted(&site).await, 0);
         set_account_ban(&site, voter, true).await.unwrap();
-        unban(&site, NOW, &administrator(), voter).await.unwrap();
+        set_ban(&site, NOW, &administrator(), voter, false).await.unwrap();
         assert_eq!(counted(&site).await, 0);
         set_account_ban(&site, voter, false).await.unwrap();
         assert_eq!(counted(&site).await, 250);

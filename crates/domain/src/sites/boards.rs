@@ -4,12 +4,10 @@
 use super::tally::figures;
 use super::twice::{day_fields, days_twice};
 use super::{BAD_SUM, GOOD_SUM, Score, SiteVotes, VoteTotals};
-use crate::accounts::visit::Visit;
-use crate::values::text_forms::named;
 use crate::values::{
-    CONTROVERSIAL_MINORITY, Day, Hostname, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
+    CONTROVERSIAL_MINORITY, Day, Hostname, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY, named,
 };
-use crate::{Result, keys};
+use crate::{Result, Visit, keys};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use strum::{EnumIter, EnumString, IntoStaticStr};

@@ -1,10 +1,10 @@
 //! A vote on a site as stored, and where it came from.
 
-use crate::accounts::visit::Visit;
-use crate::values::day::{parse_moment, written};
-use crate::values::text_forms::{codec_of, read_text, record_text, shown};
-use crate::values::{Hostname, Network, Timestamp, VoterId};
-use crate::{Result, fields, keys};
+use crate::values::{
+    Hostname, Malformed, Network, Timestamp, VoterId, codec_of, parse_moment, read_text, record_text, shown,
+    written,
+};
+use crate::{Result, Visit, fields, keys};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// A vote on a site.
@@ -35,11 +35,7 @@ pub struct CastVote {
     pub time: Timestamp,
 }
 
-/// The stored text is not a vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotAVote;
-
-record_text!(CastVote or NotAVote: {verdict Sign} " " {time Written});
+record_text!(CastVote or Malformed: {verdict Sign} " " {time Written});
 
 codec_of! {
     /// `+1` or `-1`.
@@ -72,11 +68,7 @@ const ACCOUNT: &str = " account";
 
 shown!(VoteOrigin: |origin| format_args!("{}{}", origin.network, if origin.is_account { ACCOUNT } else { "" }));
 
-/// The stored text is not the origin of a vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NotAnOrigin;
-
-read_text!(VoteOrigin or NotAnOrigin: |text| {
+read_text!(VoteOrigin or Malformed: |text| {
     let network = text.strip_suffix(ACCOUNT);
     Some(Self { network: network.unwrap_or(text).parse().ok()?, is_account: network.is_some() })
 });
@@ -189,7 +181,7 @@ mod tests {
         assert_eq!(vote.to_string(), "+1 2023-02-02T09:36:03Z");
         assert_eq!("-1 2023-02-02T09:36:03Z".parse(), Ok(CastVote { verdict: Verdict::Bad, ..vote }));
         for bad in ["", "+1", "0 2023-02-02T09:36:03Z", "1 2023-02-02T09:36:03Z", "+1 yesterday"] {
-            assert_eq!(bad.parse::<CastVote>(), Err(NotAVote), "{bad:?}");
+            assert_eq!(bad.parse::<CastVote>(), Err(Malformed), "{bad:?}");
         }
     }
 
@@ -200,7 +192,7 @@ mod tests {
             assert_eq!((origin.is_account, origin.to_string().as_str()), (is_account, text));
         }
         for bad in ["", "192.0.2.1", "192.0.2.0/24 ", "192.0.2.0/24 robot", "account"] {
-            assert_eq!(bad.parse::<VoteOrigin>(), Err(NotAnOrigin), "{bad:?}");
+            assert_eq!(bad.parse::<VoteOrigin>(), Err(Malformed), "{bad:?}");
         }
     }
 }

@@ -3,9 +3,8 @@
 use super::score::{Score, Shortage, SiteVotes};
 use super::tally::{VoteTotals, figures};
 use super::twice::{day_fields, days_twice};
-use crate::accounts::visit::Visit;
 use crate::values::{Day, Hostname};
-use crate::{Result, Site, keys};
+use crate::{Result, Site, Visit, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, read};
 

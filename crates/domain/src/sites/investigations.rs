@@ -4,9 +4,8 @@ use super::CastVote;
 use super::cast_vote::votes_on;
 use super::tally::whole;
 use super::voting::is_banned;
-use crate::accounts::users::User;
 use crate::values::{AUDIT_LINES, Day, Hostname, MAX_VOTER_VOTES, TOP_VOTERS, Timestamp, VoterId};
-use crate::{Refusal, Result, Site, keys};
+use crate::{Refusal, Result, Site, User, keys};
 use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// A voter, as administrators see it.

@@ -2,10 +2,8 @@
 
 use super::tally::VoteTotals;
 use super::twice::{FIGURES, TWICE};
-use crate::accounts::visit::Visit;
-use crate::values::text_forms::named;
-use crate::values::{HashPrefix, Hostname, LimitRules, SITE_SCORE_ACCOUNTS};
-use crate::{Result, fields, keys};
+use crate::values::{HashPrefix, Hostname, LimitRules, SITE_SCORE_ACCOUNTS, named};
+use crate::{Result, Visit, fields, keys};
 use std::slice::from_ref;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Fetch, read};

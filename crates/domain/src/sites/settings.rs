@@ -1,12 +1,8 @@
 //! Settings that administrators change while the site runs (the hash `settings`), and the
 //! log that every action of theirs writes to.
 
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
-use crate::audit::AUDIT;
-use crate::values::Timestamp;
-use crate::values::secrets::random_token;
-use crate::{Result, Site, fields, keys};
+use crate::values::{Timestamp, random_token};
+use crate::{AUDIT, Result, Site, User, Visit, fields, keys};
 use serde_json::{Map, Value};
 use tidings_keyspace::{Batch, Fetch, read};
 

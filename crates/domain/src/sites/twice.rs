@@ -8,10 +8,9 @@ use super::cast_vote::{CastVote, StoredVote, TracedVote};
 use super::tally::{ACCOUNTS, COUNT, Figures, SAME_NETWORK, SUM, VoteTotals, beyond_the_first};
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families};
-use crate::report::Advance;
 use crate::sites::bans::{BAN_FIELDS, finish_bans};
 use crate::values::{Day, Hostname, VoterId};
-use crate::{Decision, Result, Site, fields};
+use crate::{Advance, Decision, Result, Site, fields};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Hash, read};
 

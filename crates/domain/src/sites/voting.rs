@@ -8,14 +8,9 @@ use super::settings::StoredSettings;
 use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, Tally};
 use super::twice;
 use super::{CastVote, Verdict};
-use crate::accounts::actor::Actor;
-use crate::accounts::users::User;
-use crate::activity::ActionCounters;
-use crate::counts::CountedAction;
 use crate::repeats::NamedRequest;
-use crate::values::day::written;
-use crate::values::{Day, Hostname, Moment, Network, RatedAction, Timestamp, VoterId};
-use crate::{Decision, Error, Refusal, Result, Site, fields, keys, rates};
+use crate::values::{Day, Hostname, Moment, Network, RatedAction, Timestamp, VoterId, written};
+use crate::{Actor, CountedAction, Decision, Error, Refusal, Result, Site, User, fields, keys, rates};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
@@ -199,7 +194,7 @@ impl Action<'_> {
             forget_host(self.site, &self.ballot.host, Some(Day::of(undone.time))).await?;
         }
         if self.ballot.verdict.is_some() {
-            self.site.of::<ActionCounters>().count(CountedAction::SiteVote);
+            self.site.count(CountedAction::SiteVote);
         }
         Ok(())
     }
@@ -389,8 +384,7 @@ pub(super) async fn forget_host(site: &Site, host: &Hostname, day: Option<Day>) 
         batch.sorted_remove(key, host.as_str());
     }
     // If someone has voted on the host meanwhile, it stays.
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 /// The field of a voter that says whether it is banned.

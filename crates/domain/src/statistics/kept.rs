@@ -1,10 +1,9 @@
 //! The figures of the last hours and days, for the charts of administrators: a small hash
 //! for each hour and each day. Every server adds what it has counted, once a minute.
 
-use crate::accounts::visit::Visit;
 use crate::activity::{Answered, Figures, Unkept};
 use crate::values::{CHART_DAYS, CHART_HOURS, Day, Hour, Timestamp};
-use crate::{Result, Site, fields, keys};
+use crate::{Result, Site, Visit, fields, keys};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, read};
@@ -151,11 +150,11 @@ mod tests {
     async fn servers_add_up_and_nothing_is_counted_twice() {
         let store = Store::in_memory().await.unwrap();
         let (one, two) = (site_on(&store), site_on(&store));
-        one.of::<ActionCounters>().count(CountedAction::Story);
+        one.count(CountedAction::Story);
         one.of::<ActionCounters>().count_visit(None, NOW);
         note(&one, NOW, answered(5, 3));
         note(&two, NOW, answered(7, 4));
-        two.of::<ActionCounters>().count(CountedAction::Story);
+        two.count(CountedAction::Story);
         note(&two, NOW, Answered::default());
         // Before it is stored each server sees its own.
         assert_eq!(read(&one, NOW.0).await.hours[23].1.answered.requests, 5);
@@ -183,7 +182,7 @@ mod tests {
         let mut seen = None;
         for hours in 0..20 {
             let now = Timestamp(NOW.0 + hours * HOUR);
-            site.of::<ActionCounters>().count(CountedAction::Vote);
+            site.count(CountedAction::Vote);
             site.of::<ActionCounters>().count_visit(seen, now);
             seen = Some(now);
             note(&site, now, answered(1, 0));

@@ -1,7 +1,7 @@
 //! Rules of forms: what a text, a field or a member looks like, where nothing else follows from it.
 
+use crate::accounts::VotedOn;
 use crate::accounts::inbox::{EntryId, UNTIL};
-use crate::accounts::recent_votes::VotedOn;
 use crate::changes::Findable;
 use crate::hub;
 use crate::keys::{self, families};

@@ -1,19 +1,13 @@
 //! Editing and deleting stories.
 
 use super::{Submission, Submitted, url_guards};
-use crate::accounts::users::User;
 use crate::accounts::{admission, trust};
-use crate::activity::ActionCounters;
 use crate::articles::stories::StoredStory;
 use crate::articles::topics::KnownTopics;
-use crate::audit::AUDIT;
-use crate::counts::CountedAction;
-use crate::news::item::News;
 use crate::records::AsRead;
 use crate::timelines::stored as tweets;
-use crate::timelines::tweets::Tweet;
 use crate::values::{Moment, NewsId, Thing, Topics, Withheld};
-use crate::{Decision, Refusal, Result, Site, keys, review};
+use crate::{AUDIT, CountedAction, Decision, News, Refusal, Result, Site, Tweet, User, keys, review};
 use tidings_keyspace::Batch;
 
 /// Changes title, content and topics of an item.
@@ -103,7 +97,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
     deleted.await?;
-    site.of::<ActionCounters>().count(CountedAction::Deletion);
+    site.count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, story = %id, "deleted a story");
     Ok(())
 }

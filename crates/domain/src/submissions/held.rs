@@ -2,19 +2,15 @@
 //! are published. A first comment waits with its story.
 
 use super::write_first;
-use crate::accounts::users::User;
 use crate::articles::stories::{self as stored, StoredStory};
 use crate::articles::topics::KnownTopics;
-use crate::comments::comment::Comment;
 use crate::comments::held::write_published;
 use crate::comments::notify::CommentNotice;
-use crate::hooks::{self, Event};
-use crate::news::item::News;
 use crate::post_state::Moderated;
 use crate::records::AsRead;
 use crate::timelines::tweets::TweetDraft;
 use crate::values::{CommentAddress, CommentId, Moment, Thing, Topic, Withheld};
-use crate::{Result, Site, keys, review};
+use crate::{Comment, News, Result, Site, User, hooks, keys, review};
 use tidings_keyspace::{Batch, CheckId};
 
 /// The comment that waits with its story.
@@ -90,7 +86,7 @@ impl Publication {
         for topic in &self.known {
             batch.sorted_member_present(keys::TOPICS, topic.as_str());
         }
-        hooks::write(batch, &Event::Story(news.id));
+        hooks::write(batch, &hooks::Event::Story(news.id));
         stored::publish(batch, (site, time), &news, &[(news.user_id, time)]);
         self.story.change(batch, site, time, news);
         if let Some((held, announcement)) = &self.first {

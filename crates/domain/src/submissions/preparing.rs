@@ -2,12 +2,10 @@
 //! the permission to fetch the title of the page.
 
 use super::url_guards;
-use crate::accounts::actor::Actor;
 use crate::accounts::trust;
-use crate::news::item::News;
 use crate::rates::{self, RatedAccount};
 use crate::values::{Moment, NewsId, NewsUrl, RatedAction};
-use crate::{Result, Site, fields, keys};
+use crate::{Actor, News, Result, Site, fields, keys};
 use tidings_keyspace::read;
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.

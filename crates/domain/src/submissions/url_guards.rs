@@ -2,10 +2,8 @@
 //!
 //! A guard gives way where the person may not read the story. So removing a story and putting it back touch no guard.
 
-use crate::accounts::users::User;
-use crate::news::item::News;
 use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
-use crate::{Refusal, Result, Site, fields, keys};
+use crate::{News, Refusal, Result, Site, User, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 

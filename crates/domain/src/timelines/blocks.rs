@@ -4,12 +4,11 @@
 //! Blocking ends that the blocked person follows. Following, mentions (`accounts::notified`),
 //! entries of inboxes (`accounts::inbox`) and replies (`comments::comment`) ask for blocks.
 
-use crate::accounts::actor::Actor;
 use crate::accounts::mentioned::user_named;
 use crate::timelines::follows::{self, write_unfollow};
 use crate::timelines::versions::{note_followings_change, note_lost_follower};
 use crate::values::{MAX_BLOCKS, Moment, RatedAction};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Actor, Decision, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 5.

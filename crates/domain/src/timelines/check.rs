@@ -4,15 +4,14 @@
 //! they get no deliveries, and readers whose timelines are absent, since these are made when they are read.
 //! Differences that a waiting job will remove are ignored.
 
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::DEACTIVATED;
 use crate::jobs::{self, Job};
 use crate::timelines::apart::Apart;
 use crate::timelines::home_jobs::{clear, deliver, rebuild};
 use crate::timelines::homes::{self, Home, Whole};
-use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::{Moment, Timestamp, TweetId, UserId};
-use crate::{Applied, Error, Result, Site, fields, keys};
+use crate::{Applied, Error, Result, Site, Tweet, fields, keys};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

@@ -1,13 +1,7 @@
 //! Following: who follows whom, and the effects on home timelines.
 
-use crate::accounts::actor::Actor;
-use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::mentioned::user_named;
-use crate::accounts::people::People;
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::visit::Visit;
-use crate::activity::ActionCounters;
-use crate::counts::CountedAction;
+use crate::accounts::{DEACTIVATED, Delivery, EntryId, People};
 use crate::jobs::{self, Job, JobKind, Jobs};
 use crate::rates::counted::Limited;
 use crate::timelines::apart::Apart;
@@ -17,7 +11,7 @@ use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::merge::Merge;
 use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_lost_follower};
 use crate::values::{Cursor, FOLLOW_BACKFILL, MAX_FOLLOWINGS, Moment, RatedAction, TweetId, UserId, Window};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::{Actor, CountedAction, Decision, Refusal, Result, Site, Visit, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
@@ -81,7 +75,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     if let Some(job) = followed.await? {
         site.of::<Jobs>().start_soon(job, now);
     }
-    site.of::<ActionCounters>().count(CountedAction::Follow);
+    site.count(CountedAction::Follow);
     Ok(())
 }
 

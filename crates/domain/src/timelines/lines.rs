@@ -2,14 +2,10 @@
 //! mention.
 
 use super::tweets::Tweet;
-use crate::accounts::people::People;
-use crate::accounts::reader::{Collapsed, Reader};
-use crate::accounts::seen::{Seen, ShownIn, Visible};
-use crate::accounts::visit::{SharedVisit, Visit};
+use crate::accounts::{Collapsed, People, Reader, Seen, SharedVisit, ShownIn, Visible};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::news::item::News;
 use crate::values::{Cursor, NewsId, PostState, Timestamp, TweetId, UserId};
-use crate::{Result, keys};
+use crate::{News, Result, Visit, keys};
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;

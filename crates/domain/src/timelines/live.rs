@@ -4,9 +4,8 @@
 //! to all servers of the store; each finds out with one read which of its readers follow
 //! the author.
 
-use crate::accounts::mutes::Avoidance;
-use crate::values::text_forms::record_text;
-use crate::values::{Cursor, PlainTime, TweetId, UserId};
+use crate::accounts::Avoidance;
+use crate::values::{Cursor, Malformed, PlainTime, TweetId, UserId, record_text};
 use crate::{Result, Site, keys};
 use tidings_keyspace::{Fetch, read};
 
@@ -31,12 +30,7 @@ impl ArrivedTweet {
     }
 }
 
-/// The message is not a new tweet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an author and a cursor")]
-pub struct NotANewTweet;
-
-record_text!(ArrivedTweet or NotANewTweet: {author} " " {score PlainTime} "-" {id});
+record_text!(ArrivedTweet or Malformed: {author} " " {score PlainTime} "-" {id});
 
 /// Those of the readers who see an author's tweets in their home timelines: the author's
 /// followers who have not muted or blocked the author, and the author. Rounds: 1.
@@ -60,7 +54,7 @@ mod tests {
         assert_eq!(tweet.to_string(), "7 1401267618.123-45");
         assert_eq!(tweet.to_string().parse(), Ok(tweet));
         for message in ["", "7", "7 1", "x 1-1", "7 1-1 2"] {
-            assert_eq!(message.parse::<ArrivedTweet>(), Err(NotANewTweet), "{message}");
+            assert_eq!(message.parse::<ArrivedTweet>(), Err(Malformed), "{message}");
         }
     }
 }

@@ -20,9 +20,7 @@
 //! For a short time it may also have too much: deleted tweets, or tweets of people who are
 //! no longer followed. These are not shown.
 
-use crate::accounts::reader::{Perspective, Reader};
-use crate::accounts::seen::{Seen, ShownIn, Viewed};
-use crate::accounts::visit::{CacheResult, Visit};
+use crate::accounts::{CacheResult, Perspective, Reader, Seen, ShownIn, Viewed};
 use crate::cache::MEBIBYTE;
 use crate::timelines::apart::{Apart, HomePart};
 use crate::timelines::floors;
@@ -31,7 +29,7 @@ use crate::timelines::homes::{Home, authors, followings};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
 use crate::values::{Cursor, MAX_PAGE, Moment, TIMELINE_REFILLS, Timestamp, TweetId, UserId, Window};
-use crate::{Refusal, Result, Site, keys};
+use crate::{Refusal, Result, Site, Visit, keys};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Tracked, read};
 

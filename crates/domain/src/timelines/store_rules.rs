@@ -9,9 +9,8 @@ use crate::store_rules::{
     SubjectItem, USER, claims, form, is, refers, rounds, rules,
 };
 use crate::timelines::check::HomeCheck;
-use crate::timelines::tweets::Tweet;
 use crate::values::{REMOVED, TweetId, UserId, WITHHELD, Withheld};
-use crate::{Result, Site};
+use crate::{Result, Site, Tweet};
 use futures_util::future::BoxFuture;
 use tidings_keyspace::{Batch, Expiry, read};
 

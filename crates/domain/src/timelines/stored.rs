@@ -7,10 +7,9 @@ use crate::post_state::{Moderated, StateFields, may_be_unseen};
 use crate::records::{self, AsRead, Fields, RecordEntries, Stored};
 use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::remove_from_home;
-use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::{REMOVED, Thing, TweetId, UNSEEN, WITHHELD, Withheld};
-use crate::{jobs, keys, review};
+use crate::{Tweet, jobs, keys, review};
 use tidings_keyspace::{Batch, Fetch, read};
 
 impl Moderated for Tweet {

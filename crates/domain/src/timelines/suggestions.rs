@@ -1,14 +1,13 @@
 //! Suggestions of people to follow: friends of friends first, then the most followed users.
 
-use crate::accounts::people::People;
-use crate::accounts::visit::{CacheResult, Visit};
+use crate::accounts::{CacheResult, People};
 use crate::cache::MEBIBYTE;
 use crate::timelines::follows::Person;
 use crate::values::{
     SUGGESTION_CANDIDATES, SUGGESTION_FIRST_ACCOUNTS, SUGGESTION_FOLLOWINGS, SUGGESTION_FRIENDS,
     SUGGESTION_KNOWN, SUGGESTION_MOST_FOLLOWED, Timestamp, UserId,
 };
-use crate::{Result, keys};
+use crate::{Result, Visit, keys};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Fetch, Order, Tracked, read};

@@ -1,39 +1,30 @@
 //! Tweets: posting and deleting them, and announcing news.
 
-use crate::accounts::actor::Actor;
-use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::mentioned::{self, users_named};
-use crate::accounts::notified::Notified;
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::reader::{Collapsed, Reader};
-use crate::accounts::seen::{ShownIn, Visible};
-use crate::accounts::users::{DEACTIVATED, User};
-use crate::accounts::{admission, origin_bans};
-use crate::activity::ActionCounters;
-use crate::audit::AUDIT;
-use crate::counts::CountedAction;
+use crate::accounts::{
+    Collapsed, DEACTIVATED, Delivery, EntryId, Notified, Reader, ShownIn, Visible, admission, origin_bans,
+};
 use crate::draws::{Draw, Sequence};
 use crate::fields::{self, StoredFields};
 use crate::jobs::{self, Job, Jobs};
 use crate::post_rules::CheckedPost;
 use crate::records::{self, AsRead};
-use crate::repeats::KeptAnswer;
 use crate::timelines::apart::Apart;
 use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::{Home, add_to_home, set_pulled};
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::timelines::{live, stored};
-use crate::values::text_forms::read_text;
 use crate::values::{
     GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE, Moment, NewsId, NotSeconds, PostKind, PostState, REMOVED,
-    RatedAction, RemovedBy, Thing, TweetId, TweetText, UNSEEN, UserId, WITHHELD, Withheld,
+    RatedAction, RemovedBy, Thing, TweetId, TweetText, UNSEEN, UserId, WITHHELD, Withheld, read_text,
 };
-use crate::{Decision, Refusal, Result, Site, keys, review};
+use crate::{AUDIT, Actor, CountedAction, Decision, KeptAnswer, Refusal, Result, Site, User, keys, review};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 use tidings_text::stored_text::StoredText;
 
 /// A tweet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tweet {
     /// The tweet's number.
     pub id: TweetId,
@@ -157,7 +148,7 @@ pub async fn post_tweet(
             .once(request, &PostedTweet { id, waits: false })
     });
     let (id, new) = posted.await?;
-    site.of::<ActionCounters>().count(CountedAction::Tweet);
+    site.count(CountedAction::Tweet);
     let waits = new.is_none();
     if let Some(new) = new {
         new.draft.begin(site);
@@ -260,17 +251,8 @@ impl Audience {
 
 impl TweetDraft {
     /// A new tweet.
-    pub(crate) const fn new(id: TweetId, now: Moment, author: UserId, audience: Audience) -> Self {
-        let tweet = Tweet {
-            id,
-            text: String::new(),
-            created_at: now.as_score(),
-            user_id: author,
-            news_id: None,
-            withheld: None,
-            unseen: false,
-            removed: None,
-        };
+    pub(crate) fn new(id: TweetId, now: Moment, author: UserId, audience: Audience) -> Self {
+        let tweet = Tweet { id, created_at: now.as_score(), user_id: author, ..Tweet::default() };
         Self { tweet, before: None, now, audience }
     }
 
@@ -371,7 +353,7 @@ pub async fn delete_tweet(site: &Site, viewer: &User, id: TweetId) -> Result<()>
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
     deleted.await?;
-    site.of::<ActionCounters>().count(CountedAction::Deletion);
+    site.count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, tweet = %id, "deleted a tweet");
     Ok(())
 }

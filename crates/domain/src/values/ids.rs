@@ -24,7 +24,7 @@ fn parse(text: &str) -> Result<u64, NotAnId> {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, DeserializeFromStr)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, DeserializeFromStr)]
         #[serde(into = "u64")]
         pub struct $name(pub u64);
 

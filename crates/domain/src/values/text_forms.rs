@@ -200,6 +200,11 @@ macro_rules! never_logged {
     };
 }
 
+/// The text does not have the form of the value that it is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a text of this form")]
+pub struct Malformed;
+
 /// Reads values from texts with an expression that is an option.
 macro_rules! read_text {
     ($Name:ident or $Error:ident: |$text:ident| $read:expr) => {

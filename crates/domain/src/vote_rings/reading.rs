@@ -1,11 +1,10 @@
 //! Reading the votes of the last 90 days, the newest stories first.
 
-use crate::comments::comment::Comment;
 use crate::values::{
     NewsId, Timestamp, UserId, VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES,
     VOTE_RING_VOTES_OF_STORY,
 };
-use crate::{Result, Site, fields, keys};
+use crate::{Comment, Result, Site, fields, keys};
 use tidings_keyspace::{Fetch, Order, read};
 use tidings_vote_rings::{Ballots, Layer};
 

@@ -10,6 +10,5 @@ pub mod sending;
 pub mod story_tools;
 pub mod submission_form;
 pub mod submitting;
-pub mod submitting_calls;
 pub mod titles;
 pub mod votes;

@@ -84,8 +84,8 @@ impl<R: Audience> FromRequestParts<App> for Page<R> {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let Ok(here) = LocalPath::from_request_parts(parts, app).await;
-        let visit = Visit::from_request_parts(parts, app).await?;
-        let mut visit = visit.showing_hidden(here.shows_hidden());
+        let mut visit = Visit::from_request_parts(parts, app).await?;
+        visit.asks_for_hidden = here.shows_hidden();
         let user = R::admit(&mut visit).await?;
         Ok(Self { app: app.clone(), visit, user, here })
     }

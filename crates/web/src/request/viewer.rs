@@ -29,14 +29,14 @@ impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let visit = Sender::of(app, &parts.headers, &parts.extensions).visit(app);
-        let is_action = parts.method == Method::POST && Route::of(&parts.extensions).is_call();
-        let visit = if is_action { visit.only_acting() } else { visit };
-        let visit = inbox::showing_badge(if opens_page(parts) { visit.opening_page() } else { visit });
-        Ok(match parts.extensions.get::<Prolonged>() {
-            Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
-            None => visit,
-        })
+        let mut visit = Sender::of(app, &parts.headers, &parts.extensions).visit(app);
+        visit.only_acts = parts.method == Method::POST && Route::of(&parts.extensions).is_call();
+        visit.opens_page = opens_page(parts);
+        inbox::show_badge(&mut visit);
+        if let Some(Prolonged(prolonged)) = parts.extensions.get() {
+            visit.prolonged = prolonged.clone();
+        }
+        Ok(visit)
     }
 }
 

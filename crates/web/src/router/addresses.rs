@@ -447,8 +447,8 @@ fn calls() -> Declarations {
         post "/api/updateprofile": posted(Core, Long, ACCOUNTS).to(Accounts) => accounts::settings::update_profile;
         post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
         post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
-            stories::submitting_calls::fetch_title;
-        get "/api/duplicate": call(Core, Small, NEWS).for_anyone() => stories::submitting_calls::duplicate;
+            stories::calls::fetch_title;
+        get "/api/duplicate": call(Core, Small, NEWS).for_anyone() => stories::calls::duplicate;
         post "/api/delnews": posted(Core, Short, NEWS) => stories::calls::delete;
         get "/api/votes": call(Core, Small, NEWS) => stories::calls::votes;
         get "/api/search": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::search;

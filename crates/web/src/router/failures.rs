@@ -135,8 +135,8 @@ impl<'a> Failed<'a> {
             let frame = Frame::known(app, &here, None);
             return self.response(|message| error_page(&frame, failing, message));
         };
-        let visit = Visit::new(app.site.clone(), app.now(), Some(&token));
-        let mut visit = inbox::showing_badge(visit);
+        let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        inbox::show_badge(&mut visit);
         let found = tokio::time::timeout(ERROR_PAGE_READS, async {
             visit.identity().await;
             visit.recognise().await?;

@@ -1,9 +1,7 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
-use crate::accounts::mutes::Avoidance;
-use crate::accounts::outbox;
-use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
+use crate::accounts::{Avoidance, CONFIRMED_EMAIL, DEACTIVATED, outbox};
 use crate::values::{INBOX_OVERFLOW, INBOX_SIZE, NewsId, UserId};
 use crate::{Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
@@ -225,8 +223,7 @@ pub(crate) async fn end_surplus(site: &Site, user: UserId) -> Result<()> {
         forget(&mut batch, user, member, unread.is_some());
     }
     forget_messages(&mut batch, user, &members);
-    site.apply(batch).await?;
-    Ok(())
+    site.apply(batch).await.map(drop)
 }
 
 #[cfg(test)]

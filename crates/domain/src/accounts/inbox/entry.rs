@@ -1,8 +1,9 @@
 //! The subject of an inbox entry.
 
 use crate::keys;
-use crate::values::text_forms::{named, read_text, record_text};
-use crate::values::{CommentAddress, MessageAddress, PlainTime, TweetId, UserId};
+use crate::values::{
+    CommentAddress, Malformed, MessageAddress, PlainTime, TweetId, UserId, named, read_text, record_text,
+};
 use std::cmp::Ordering;
 use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
@@ -92,12 +93,7 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// The text is not the id of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not the id of an entry of an inbox")]
-pub struct NotAnEntry;
-
-read_text!(EntryId or NotAnEntry: |text| {
+read_text!(EntryId or Malformed: |text| {
     let tweet = |text: &str| keys::id_of_tweet(text).map(Self::Tweet);
     match text.split_once(':') {
         None => text.parse().ok().map(Self::Reply),
@@ -128,12 +124,7 @@ impl InboxCursor {
     }
 }
 
-/// The text is not a cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a cursor like 1401267618-reply:12-3")]
-pub struct NotAnInboxCursor;
-
-record_text!(InboxCursor or NotAnInboxCursor: {time PlainTime} "-" {id});
+record_text!(InboxCursor or Malformed: {time PlainTime} "-" {id});
 
 #[cfg(test)]
 mod tests {
@@ -159,7 +150,7 @@ mod tests {
         }
         let invalid = "|all|reply|reply:|reply:3|reply:3-0|mention:tweet:|follow:-1|moderation:message:6";
         for bad in invalid.split('|') {
-            assert_eq!(bad.parse::<EntryId>(), Err(NotAnEntry), "{bad}");
+            assert_eq!(bad.parse::<EntryId>(), Err(Malformed), "{bad}");
         }
     }
 
@@ -175,7 +166,7 @@ mod tests {
             assert_eq!(cursor.to_string().parse(), Ok(cursor));
         }
         for bad in ["", "1", "1-", "-reply:1-1", "1-reply:1", "x-reply:1-1", "1e9-reply:1-1", "1.-follow:1"] {
-            assert_eq!(bad.parse::<InboxCursor>(), Err(NotAnInboxCursor), "{bad}");
+            assert_eq!(bad.parse::<InboxCursor>(), Err(Malformed), "{bad}");
         }
     }
 }

@@ -1,10 +1,8 @@
 //! The feed of an inbox: whoever knows its private address may read it.
 
-use crate::accounts::users::{INBOX_FEED, User, set_secret};
-use crate::accounts::visit::Visit;
-use crate::values::UserId;
-use crate::values::secrets::random_token;
-use crate::{Result, Site};
+use crate::accounts::users::{INBOX_FEED, set_secret};
+use crate::values::{UserId, random_token};
+use crate::{Result, Site, User, Visit};
 
 /// The end of the address of a user's feed; `None` without a feed.
 pub fn secret_of(user: &User) -> Option<String> {

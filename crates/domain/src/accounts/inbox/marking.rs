@@ -4,9 +4,8 @@
 //! undone. Marking one of these entries as read in another way takes it out, so that it stays read.
 
 use super::{BADGE, EntryId, InboxCursor, entries_of};
-use crate::accounts::users::User;
 use crate::values::{UNDO_MARKING_SECONDS, UserId};
-use crate::{Decision, Refusal, Result, Site, fields, keys};
+use crate::{Decision, Refusal, Result, Site, User, fields, keys};
 use std::collections::HashSet;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};

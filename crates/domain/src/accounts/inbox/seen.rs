@@ -6,7 +6,6 @@
 
 use super::EntryId;
 use super::marking::Unread;
-use crate::process_state::process_state;
 use crate::site::apply;
 use crate::values::{
     CommentAddress, MAX_PENDING_SIGHTS, MessageThreadId, READERS_PER_ROUND, TweetId, UserId,
@@ -57,7 +56,7 @@ pub(crate) struct PendingSights {
     noted: Notify,
 }
 
-process_state!(PendingSights);
+crate::process_state!(PendingSights);
 
 impl PendingSights {
     /// Notes what somebody has seen.

@@ -4,11 +4,9 @@
 //! however many people it shows. It shows four levels and at most 500 people; what is left out
 //! is on the pages of single people.
 
-use crate::accounts::people::People;
-use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
+use crate::accounts::People;
 use crate::values::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE, Timestamp, UserId};
-use crate::{Refusal, Result, fields, keys};
+use crate::{Refusal, Result, User, Visit, fields, keys};
 use std::ops::Range;
 use tidings_keyspace::{Fetch, Order, Reads, read};
 

@@ -1,11 +1,8 @@
 //! The mails that wait, as they are named in the outbox.
 
-use crate::accounts::inbox::EntryId;
-use crate::accounts::notices::Notice;
-use crate::accounts::two_factor::HostMove;
+use crate::accounts::{EntryId, HostMove, Notice};
 use crate::rates::counted::Limited;
-use crate::values::text_forms::{named, read_text};
-use crate::values::{Hostname, Timestamp, UserId};
+use crate::values::{Hostname, Malformed, Timestamp, UserId, named, read_text};
 use std::fmt;
 use strum::{EnumString, IntoStaticStr};
 
@@ -107,12 +104,7 @@ impl fmt::Display for WaitingMail {
     }
 }
 
-/// The text is not the name of a waiting mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not the name of a waiting mail")]
-pub struct NotAMail;
-
-read_text!(WaitingMail or NotAMail: |text| {
+read_text!(WaitingMail or Malformed: |text| {
     let mut parts = text.splitn(3, ':');
     let (kind, user, about) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
     let time = |text: &str| text.parse().ok().map(Timestamp);
@@ -157,7 +149,7 @@ mod tests {
         let invalid = "|replies|replies:1|replies:x:reply:1-1|digest:2:1|digest:2:a-b|x:1:follow:2|\
             notice:3:password-1800000000|notice:3:other-1800000000-a@b|confirm:4:x";
         for bad in invalid.split('|') {
-            assert_eq!(bad.parse::<WaitingMail>(), Err(NotAMail), "{bad}");
+            assert_eq!(bad.parse::<WaitingMail>(), Err(Malformed), "{bad}");
         }
     }
 }

@@ -6,9 +6,7 @@
 
 use crate::accounts::sealed;
 use crate::accounts::two_factor::signing_key::signing_key;
-use crate::values::secrets::random_token;
-use crate::values::text_forms::never_logged;
-use crate::values::{Purpose, Timestamp, UserId};
+use crate::values::{Purpose, Timestamp, UserId, never_logged, random_token};
 use crate::{Error, Refusal, Result, Site};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

@@ -1,7 +1,6 @@
 //! Codes: those of an authenticator app, and recovery codes.
 
-use crate::values::text_forms::never_logged;
-use crate::values::{NoRandomness, RECOVERY_CODES};
+use crate::values::{NoRandomness, RECOVERY_CODES, never_logged};
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
 use totp_rs::{Algorithm, Builder, Secret, Totp};

@@ -2,10 +2,10 @@
 //! for the old one works at the new one.
 
 use crate::accounts::outbox;
-use crate::accounts::users::{User, account_chunks};
+use crate::accounts::users::account_chunks;
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::{Hostname, STAFF_CHUNK, Timestamp, UserId};
-use crate::{Result, Site};
+use crate::{Result, Site, User};
 use std::ops::RangeInclusive;
 use tidings_keyspace::Batch;
 

@@ -2,17 +2,13 @@
 
 use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
 use crate::accounts::log_in::{self, Entered, LoginGrant};
-use crate::accounts::login;
-use crate::accounts::notices::Notice;
-use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::codes;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty};
 use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
-use crate::accounts::users::User;
-use crate::values::text::printable_lines;
-use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp};
-use crate::{Error, Refusal, Result, Site, audit, keys};
+use crate::accounts::{Device, Notice, Session, login};
+use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp, printable_lines};
+use crate::{Error, Refusal, Result, Site, User, audit, keys};
 use tidings_keyspace::read;
 use webauthn_rs_proto::UserVerificationPolicy;
 

@@ -1,15 +1,11 @@
 //! The second step of a login: what somebody shows after the right password.
 
 use crate::accounts::login::{self, Attempt};
-use crate::accounts::sealed;
-use crate::accounts::session_store::LoginMethod;
-use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::two_factor::codes::TypedCode;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty};
 use crate::accounts::two_factor::stored::{self, StoredFactors};
-use crate::accounts::users::OIDC_IDENTITY;
-use crate::values::text_forms::never_logged;
-use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, Timestamp, UserId};
+use crate::accounts::{LoginMethod, OIDC_IDENTITY, TWO_FACTOR, sealed};
+use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, Timestamp, UserId, never_logged};
 use crate::{Error, Refusal, Result, Site, audit, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId};

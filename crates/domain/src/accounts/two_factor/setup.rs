@@ -1,19 +1,14 @@
 //! Setting up second factors and removing them.
 
 use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
-use crate::accounts::login::Attempt;
-use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
 use crate::accounts::two_factor::second_step::{self, Answer};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::{self, StoredFactors};
-use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::users::User;
+use crate::accounts::{Attempt, Notice, SecondFactors, TWO_FACTOR};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
-use crate::repeats::KeptAnswer;
-use crate::values::text_forms::never_logged;
-use crate::values::{NEW_TOTP_SECONDS, Timestamp, UserId};
-use crate::{Decision, Refusal, Result, Site, keys};
+use crate::values::{NEW_TOTP_SECONDS, Timestamp, UserId, never_logged};
+use crate::{Decision, KeptAnswer, Refusal, Result, Site, User, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 

@@ -1,7 +1,6 @@
 //! The key with which the site signs what browsers carry between two steps. It is drawn when the
 //! first second factor is set up, is in the store, and is the same for all servers of it.
 
-use crate::process_state::process_state;
 use crate::values::SigningKey;
 use crate::{Applied, Error, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
@@ -11,7 +10,7 @@ use tokio::sync::OnceCell;
 #[derive(Default)]
 struct KnownKey(OnceCell<SigningKey>);
 
-process_state!(KnownKey);
+crate::process_state!(KnownKey);
 
 /// The key of the site, for somebody who has given a password. Rounds: none once this server
 /// knows it; 1 before, and 2 more if no server has drawn it yet.

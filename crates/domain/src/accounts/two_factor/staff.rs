@@ -1,10 +1,9 @@
 //! Which role counts. A role does not count while its holder is banned or has a password that is too short for
 //! it; nor on a site that wants a second factor of everybody with a role, while the holder has none.
 
-use crate::Refusal;
-use crate::accounts::two_factor::SecondFactors;
-use crate::accounts::users::{Role, User};
+use crate::accounts::SecondFactors;
 use crate::values::{Moment, Rules};
+use crate::{Refusal, Role, User};
 
 impl Role {
     /// The role that counts of one that was given. **Nothing else decides that.** It depends on

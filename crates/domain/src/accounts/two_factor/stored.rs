@@ -1,12 +1,8 @@
 //! The second factors of an account as they are stored: the hash `user:<id>:two_factor`.
 
-use crate::accounts::account::Owner;
-use crate::accounts::notices::Notice;
-use crate::accounts::outbox;
 use crate::accounts::two_factor::codes::{self, TotpSecret};
 use crate::accounts::two_factor::public_key::StoredKey;
-use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{DEACTIVATED, Notice, Owner, SecondFactors, TWO_FACTOR, outbox};
 use crate::values::{Timestamp, UserId};
 use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};

@@ -2,18 +2,14 @@
 
 use super::{Line, read_line};
 use crate::accounts::people::{People, id_of};
-use crate::accounts::users::{Role, User};
-use crate::accounts::visit::Visit;
-use crate::contributions::Contribution;
 use crate::moderation::changes;
 use crate::moderation::group_roles::SIGN_IN_SERVICE;
 use crate::moderation::keep::DELETED;
-use crate::news::item::News;
 use crate::values::{
     Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, NewsId, PostState, Thing, Timestamp,
     UserId,
 };
-use crate::{Refusal, Result, fields, keys};
+use crate::{Contribution, News, Refusal, Result, Role, User, Visit, fields, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Boxed, Fetch, Order, read};
 

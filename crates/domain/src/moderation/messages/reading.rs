@@ -1,15 +1,13 @@
 //! Threads of messages as their member, and moderators, read them.
 
-use crate::accounts::inbox::OnPage;
+use crate::accounts::OnPage;
 use crate::accounts::message_threads::{MessageThread, texts};
 use crate::accounts::people::{People, holder};
-use crate::accounts::users::{Role, User};
-use crate::accounts::visit::Visit;
 use crate::moderation::log::Line;
 use crate::values::{
     Action, MESSAGES_SHOWN, MessageThreadId, ModerationId, StoredMessage, Thing, Timestamp, UserId, size,
 };
-use crate::{Refusal, Result, Site, fields, keys};
+use crate::{Refusal, Result, Role, Site, User, Visit, fields, keys};
 use std::ops::RangeInclusive;
 use tidings_keyspace::{Fetch, Order, Store, read};
 

@@ -4,8 +4,7 @@
 use crate::jobs::{Job, JobKind, Step, StepOutcome};
 use crate::timelines::homes::remove_from_home;
 use crate::timelines::versions::FOLLOWINGS_VERSION;
-use crate::values::text_forms::record_text;
-use crate::values::{NotAnId, TweetId, UserId, WITHHELD, Withheld};
+use crate::values::{NotAnId, TweetId, UserId, WITHHELD, Withheld, record_text};
 use crate::{Decision, Result, keys};
 use tidings_keyspace::{Order, read};
 

@@ -4,14 +4,13 @@
 //! read from the authors' own timelines. Then these lists are read: what they do not have yet is delivered. What they
 //! have is added, and the floor sinks.
 
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::DEACTIVATED;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome};
 use crate::timelines::apart::Apart;
 use crate::timelines::floors;
 use crate::timelines::homes::{self, HOME_AT, add_to_home};
 use crate::timelines::versions::{FOLLOWINGS_VERSION, note_followings_change};
-use crate::values::secrets::random_token;
-use crate::values::{Moment, UserId, WITHHELD};
+use crate::values::{Moment, UserId, WITHHELD, random_token};
 use crate::{Applied, Decision, Error, Result, Site, keys};
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, read};

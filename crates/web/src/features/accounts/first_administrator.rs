@@ -56,26 +56,3 @@ pub async fn confirm(app: App, form: SignedFields) -> Result<Redirect> {
     form.user.once(&app.site, becoming).await?;
     Ok(Redirect::to("/welcome"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::markup::test_support::{assert_has, framed, user};
-
-    const TOKEN: &str = "0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a95f";
-
-    #[test]
-    fn a_visitor_is_led_to_the_sign_up_and_a_member_is_asked() {
-        let token = WelcomeToken::parse(TOKEN).expect("a token");
-        let html = framed(None, |frame| page(frame, &token)).into_string();
-        for part in [format!("/register?token={TOKEN}"), format!("/login?next=%2Fwelcome%3Ftoken%3D{TOKEN}")]
-        {
-            assert!(html.contains(&part), "{part} in {html}");
-        }
-        assert!(!html.contains("<form class=\"form\""), "{html}");
-        let alice = user("1", "alice", "");
-        let html = framed(Some(&alice), |frame| page(frame, &token)).into_string();
-        assert_has(&html, &["Make alice the administrator", r#"method="post" action="/welcome""#, TOKEN]);
-        assert!(!html.contains("/register?token"), "{html}");
-    }
-}

@@ -4,15 +4,14 @@ use crate::App;
 use crate::features::inbox::letters::unlinked;
 use crate::markup::addresses::{MAIL_SETTINGS, invitation_address};
 use crate::settings::SiteSettings;
-use tidings_domain::Error;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::two_factor::HostMove;
-use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::{applications, staff};
 use tidings_domain::values::{
     CONFIRMATION_SECONDS, Email, INVITATION_SECONDS, InvitationCode, SIGNUP_BURST_SECONDS, UserId,
 };
+use tidings_domain::{Error, Role};
 use tidings_language::spans::span;
 use tidings_language::{Message, Phrase, m, n, p, t};
 

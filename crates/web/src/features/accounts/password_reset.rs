@@ -4,8 +4,7 @@ use super::form::ResetRequest;
 use super::settings::new_password_field;
 use crate::features::guide::about::contact_link;
 use crate::markup::{Field, Frame, Page};
-use crate::request::viewer::ClientAddress;
-use crate::request::{DONE, DoneResponse, Fields, Form, LocalPath, PathOf};
+use crate::request::{ClientAddress, DONE, DoneResponse, Fields, LocalPath, PathOf};
 use crate::{App, Result};
 use axum::Json;
 use maud::{Markup, html};
@@ -40,13 +39,8 @@ pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Mar
 }
 
 /// POST /reset-password: username, email.
-pub async fn request(
-    app: App,
-    ClientAddress(address): ClientAddress,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Markup> {
-    send_reset_link(&app, fields.read()?, address).await?;
+pub async fn request(app: App, client: ClientAddress, here: LocalPath, fields: Fields) -> Result<Markup> {
+    send_reset_link(&app, fields.read()?, client.0).await?;
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
         h1 { (t!("Check your mail")) }
@@ -158,12 +152,8 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
 }
 
 /// GET and POST /api/reset-password.
-pub async fn request_by_call(
-    app: App,
-    ClientAddress(address): ClientAddress,
-    Form(form): Form<ResetRequest>,
-) -> Result<Json<DoneResponse>> {
-    send_reset_link(&app, form, address).await?;
+pub async fn request_by_call(app: App, client: ClientAddress, fields: Fields) -> Result<Json<DoneResponse>> {
+    send_reset_link(&app, fields.read()?, client.0).await?;
     Ok(Json(DONE))
 }
 

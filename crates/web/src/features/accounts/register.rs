@@ -10,7 +10,7 @@ use crate::features::sessions::login::{WantedPage, credentials_page, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::{Field, Frame, Page};
 use crate::request::viewer::IsLocal;
-use crate::request::{Fields, Form, LocalPath, ShownAgain, answer};
+use crate::request::{Fields, LocalPath, ShownAgain, answer};
 use crate::route::LoginReason;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -409,12 +409,8 @@ answer! {
 }
 
 /// POST /api/create_account.
-pub async fn create_account(
-    app: App,
-    device: Device,
-    Form(form): Form<Registration>,
-) -> Result<Json<NewAccountResponse>> {
-    Ok(Json(open_account(&app, &form, None, &device).await?.into()))
+pub async fn create_account(app: App, device: Device, fields: Fields) -> Result<Json<NewAccountResponse>> {
+    Ok(Json(open_account(&app, &fields.read()?, None, &device).await?.into()))
 }
 
 #[cfg(test)]

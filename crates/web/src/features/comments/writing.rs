@@ -231,15 +231,13 @@ fn edit_page(frame: &Frame<'_>, thread: &Thread, id: CommentId, is_again: bool) 
 }
 
 /// GET /reply/:news/:comment.
-pub async fn reply(
-    PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
-    Page { app, mut visit, user, here }: Page<Member>,
-) -> Result<Markup> {
-    let thread = thread_with(&mut visit, news, Some(parent)).await?;
-    line_of(&thread, parent)?.comment.state().demand_open(&user)?;
-    thread.news.news.state().demand_open(&user)?;
+pub async fn reply(at: PathOf<(NewsId, CommentId)>, mut page: Page<Member>) -> Result<Markup> {
+    let (news, parent) = at.0;
+    let thread = thread_with(&mut page.visit, news, Some(parent)).await?;
+    line_of(&thread, parent)?.comment.state().demand_open(&page.user)?;
+    thread.news.news.state().demand_open(&page.user)?;
     thread.news.news.refuse_if_locked()?;
-    reply_page(&Frame::of(&app, &mut visit, &here).await?, &thread, Some(parent))
+    reply_page(&page.frame().await?, &thread, Some(parent))
 }
 
 /// GET /editcomment/:news/:comment.

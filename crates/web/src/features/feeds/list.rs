@@ -233,7 +233,7 @@ fn own(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
 pub async fn opml(app: App, Sender { key, .. }: Sender) -> Result<impl IntoResponse> {
     let mut visit = app.visitor();
-    let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
+    let topics = topics::overview(&mut visit, FEED_TOPICS).await?.topics;
     let brand = app.brand_for(&mut visit).await;
     let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();
     let groups = [(t!("The whole site"), FeedKind::of_site().collect()), (t!("Topics"), topics)];

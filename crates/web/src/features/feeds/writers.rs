@@ -335,75 +335,10 @@ fn json_item(entry: &Entry, text: Option<&Text>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::feed::FeedSite;
-    use super::super::sources::story_entry;
     use super::*;
     use crate::markup::feed_links::FeedKind;
-    use crate::markup::test_support::{line, news, settings};
+    use crate::markup::test_support::settings;
     use crate::site_lists::SiteList;
-    use tidings_domain::accounts::seen::{Seen, ShownIn};
-
-    fn all(title: &str, url: &str) -> [String; 3] {
-        let site = FeedSite::of_settings(&settings().site);
-        let mut feed = Feed::new(&site, FeedKind::LATEST);
-        feed.subtitle = "About <b>".to_owned();
-        let line = line(news(title, url, false), None);
-        feed.entries =
-            Seen::by_visitors(&line, ShownIn::List).iter().map(|line| story_entry(&site, line)).collect();
-        [FeedFormat::Rss, FeedFormat::Atom, FeedFormat::Json]
-            .map(|format| document(&site, &feed, format, None))
-    }
-
-    #[test]
-    fn text_is_escaped_and_forbidden_characters_are_removed() {
-        let [rss, atom, json] = all("<a> & \"b\" ]]> \u{0}\u{b}\u{fffe}c", "http://a.com/?x=1&y=<\u{1}>");
-        for feed in [&rss, &atom] {
-            assert!(feed.contains("&lt;a&gt; &amp; &quot;b&quot; ]]&gt; c</title>"), "{feed}");
-            assert!(!feed.contains("&y"), "{feed}");
-        }
-        assert!(json.contains(r#""title":"<a> & \"b\" ]]> c""#), "{json}");
-        for feed in [rss, atom, json] {
-            assert!(matches!(printable_lines(&feed), std::borrow::Cow::Borrowed(_)), "{feed}");
-        }
-    }
-
-    #[test]
-    fn entries_have_absolute_links_and_correct_dates() {
-        let [rss, atom, json] = all("t", "https://a.com/ü");
-        for part in [
-            "<link>https://a.com/%C3%BC</link>",
-            "<guid isPermaLink=\"false\">tag:localhost,1970-01-12:story/5</guid>",
-            "<comments>http://localhost:8080/news/5</comments>",
-            "<pubDate>Mon, 12 Jan 1970 13:46:40 +0000</pubDate>",
-            "<dc:creator>alice</dc:creator>",
-        ] {
-            assert!(rss.contains(part), "{part} in {rss}");
-        }
-        let parts = "<subtitle>About &lt;b&gt;</subtitle>|<id>tag:localhost,1970-01-12:story/5</id>|\
-            <updated>1970-01-12T13:46:40Z</updated>|\
-            <author><name>alice</name><uri>http://localhost:8080/@alice</uri></author>|\
-            href=\"https://a.com/%C3%BC\"|\
-            <link rel=\"replies\" type=\"text/html\" href=\"http://localhost:8080/news/5\" thr:count=\"";
-        for part in parts.split('|') {
-            assert!(atom.contains(part), "{part} in {atom}");
-        }
-        let json: Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(json["feed_url"], "http://localhost:8080/json");
-        let item = &json["items"][0];
-        assert_eq!(item["url"], "http://localhost:8080/news/5");
-        assert_eq!(item["external_url"], "https://a.com/%C3%BC");
-        assert_eq!(item["date_published"], "1970-01-12T13:46:40Z");
-        assert_eq!(item["authors"][0]["name"], "alice");
-    }
-
-    #[test]
-    fn a_story_without_a_web_link_links_to_its_thread() {
-        for url in ["text://hello <i>", "javascript:alert(1)"] {
-            for feed in all("t", url) {
-                assert!(feed.contains("http://localhost:8080/news/5"), "{feed}");
-                assert!(!feed.contains("javascript:") && !feed.contains("<i>"), "{feed}");
-            }
-        }
-    }
 
     #[test]
     fn texts_that_do_not_fit_are_left_out_but_no_entry_is() {

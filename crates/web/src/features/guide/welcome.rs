@@ -237,34 +237,20 @@ mod tests {
     use super::*;
     use crate::markup::test_support::{framed, user};
 
-    fn page(flags: &str, steps: FirstSteps, host: &str) -> String {
-        let alice = user("1", "alice", flags);
+    fn page(steps: FirstSteps, host: &str) -> String {
+        let alice = user("1", "alice", "a");
         let next = LocalPath::parse("/news/1");
         framed(Some(&alice), |frame| super::shown(frame, &next, steps, (host, false))).into_string()
     }
 
     #[test]
-    fn a_newcomer_is_told_what_karma_is_and_led_back() {
-        let html = page("", FirstSteps::default(), "localhost:8080");
-        for part in [
-            "Welcome to Tidings",
-            "It grows when others vote up what you write",
-            r#"href="/news/1""#,
-            "Back to what you were reading",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        assert!(!html.contains("administrator") && !html.contains("/admin/site"), "{html}");
-    }
-
-    #[test]
     fn an_administrator_sees_what_is_done() {
         let done = |html: &str| html.matches("<li class=\"done\"").count();
-        let html = page("a", FirstSteps::default(), "news.example.com");
+        let html = page(FirstSteps::default(), "news.example.com");
         assert!(html.contains("You are the administrator") && html.contains("TIDINGS_SITE__URL"), "{html}");
         assert_eq!(done(&html), 1);
         let steps = FirstSteps { has_stories: true, has_topics: true, has_members: true };
-        let html = page("a", steps, "LOCALHOST:8080");
+        let html = page(steps, "LOCALHOST:8080");
         // All but the name.
         assert_eq!(done(&html), 5);
         assert!(html.contains("That's the address you are using."), "{html}");

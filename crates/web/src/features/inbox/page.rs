@@ -4,9 +4,8 @@ use super::rows::{Row, row};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, INBOX_ENTRIES};
-use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::parts::{SMALL_BUTTON, button_form, fitting, more_link, tabs};
-use crate::markup::{Frame, Member, Page, PageHead};
+use crate::markup::{FeedFormat, FeedKind, Frame, Member, Page, PageHead};
 use crate::request::form::{form, optional, parse, parsed};
 use crate::request::local_path::add_parameter;
 use crate::request::paging::count;
@@ -120,9 +119,8 @@ fn marked(fields: &Fields, name: &'static str) -> Result<Marking> {
         (None, Some(_)) => return Err(RequestError::field("all", m!("it must be 1"))),
         (_, _) => Marking::One(fields.parsed(name, m!("it must be the id of an entry, or all"))?),
     };
-    if until.is_some() && id != Marking::All {
-        return Err(RequestError::field("until", m!("it goes with all, not with an entry")));
-    }
+    RequestError::field("until", m!("it goes with all, not with an entry"))
+        .when(until.is_some() && id != Marking::All)?;
     Ok(id)
 }
 
@@ -316,12 +314,12 @@ pub fn actions() -> Vec<ActionEntry> {
             "/subscribe",
             m!("Subscribe to the comments on a story."),
             |app, by, form: &NewsIdForm| {
-                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id))
+                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id, true))
             },
         )
         .back(SHORT),
         Action::setting("/unsubscribe", m!("Leave the thread of a story."), |app, by, form: &NewsIdForm| {
-            Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
+            Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id, false))
         })
         .back(SHORT),
     ]

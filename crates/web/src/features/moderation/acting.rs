@@ -16,10 +16,9 @@ use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::{Deed, ModerationId, Thing};
-use tidings_domain::{Error, Refusal, User};
+use tidings_domain::{Error, Refusal, Role, User};
 use tidings_language::m;
 
 /// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or
@@ -108,11 +107,9 @@ async fn mail_answer(app: &App, id: ModerationId) {
 }
 
 /// POST /moderate: as [`call`], and next.
-pub async fn moderate(
-    app: App,
-    SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
-) -> Result<Redirect> {
-    let id = act(&app, &user, &form.requests()?).await?;
+pub async fn moderate(app: App, sent: SignedForm<(ModerationForm, Next)>) -> Result<Redirect> {
+    let (form, back) = sent.form;
+    let id = act(&app, &sent.user, &form.requests()?).await?;
     Ok(done(back.next.way_back(), id))
 }
 

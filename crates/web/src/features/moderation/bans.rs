@@ -19,7 +19,10 @@ use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::origins::{self, ListedBan, NewOriginBan};
-use tidings_domain::values::{BanScope, BannedOrigin, Hours, ModerationId, OriginBanId, OriginKind, Reason};
+use tidings_domain::moderation::{ModerationRequest, moderate};
+use tidings_domain::values::{
+    BanScope, BannedOrigin, Deed, Hours, ModerationId, OriginBanId, OriginKind, Reason, Thing,
+};
 use tidings_language::{Message, m, n, t};
 
 form! {
@@ -242,7 +245,11 @@ pub fn actions() -> Vec<ActionEntry> {
             "/moderate/bans/lift",
             m!("Lift a ban of a network or a domain (administrators only)."),
             |app, by, form: &LiftBanForm| {
-                Box::pin(origins::remove(&app.site, app.moment(), by.user, (form.ban_id, &form.reason)))
+                Box::pin(async move {
+                    let thing = Thing::Origin(form.ban_id);
+                    let request = ModerationRequest::new(Deed::Unbar, thing, form.reason.clone());
+                    moderate(&app.site, app.moment(), by.user, &request).await
+                })
             },
         )
         .called("/api/moderate/unban")

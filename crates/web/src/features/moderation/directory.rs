@@ -3,18 +3,17 @@
 use super::form::{hours, switch};
 use crate::markup::{Member, Page};
 use crate::request::form::{form, parsed, unless_blank, valid};
-use crate::request::{Fields, Form, SignedFields, answer, paging};
+use crate::request::{Fields, SignedFields, answer, paging};
 use crate::{App, RequestError, Result};
 use axum::Json;
 use tidings_domain::accounts::people;
-use tidings_domain::accounts::users::Role;
 use tidings_domain::changes::Findable;
 use tidings_domain::moderation::directory::{self, AccountRow, AccountState, DoneForAll, RowFilter};
 use tidings_domain::values::{
     Action, DIRECTORY_DEPTH, DIRECTORY_ROWS, Day, Deed, Hours, MAX_REMOVED_DAYS, NetworkTag, Reason,
     Timestamp, TrustRules, UserId,
 };
-use tidings_domain::{Site, User, Visit};
+use tidings_domain::{Role, Site, User, Visit};
 use tidings_language::m;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
 
@@ -208,9 +207,8 @@ fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>> {
     if usernames.is_empty() {
         fields.required(name)?;
     }
-    if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
-        return Err(RequestError::field(name, m!("choose at least one person, and at most 50")));
-    }
+    RequestError::field(name, m!("choose at least one person, and at most 50"))
+        .when(usernames.is_empty() || usernames.len() > DIRECTORY_ROWS)?;
     Ok(usernames)
 }
 
@@ -226,9 +224,8 @@ fn deed(fields: &Fields, name: &'static str) -> Result<Deed> {
 
 fn removes(fields: &Fields, name: &'static str) -> Result<bool> {
     let removes = switch(fields, name)?;
-    if removes && deed(fields, "action")?.action() != Action::Ban {
-        return Err(RequestError::field(name, m!("only a ban removes what people have posted")));
-    }
+    RequestError::field(name, m!("only a ban removes what people have posted"))
+        .when(removes && deed(fields, "action")?.action() != Action::Ban)?;
     Ok(removes)
 }
 
@@ -293,11 +290,8 @@ answer! {
 }
 
 /// GET /api/moderate/people.
-pub async fn list(
-    Page { app, mut visit, .. }: Page<Member>,
-    Form(query): Form<DirectoryQuery>,
-) -> Result<Json<DirectoryResponse>> {
-    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
+pub async fn list(mut page: Page<Member>, fields: Fields) -> Result<Json<DirectoryResponse>> {
+    let DirectoryPart { rows, next, .. } = find(&page.app, &mut page.visit, &fields.read()?).await?;
     Ok(Json((rows, next).into()))
 }
 

@@ -44,9 +44,8 @@ form! {
 /// The thing in the fields `kind` and `id`, of a kind that can be flagged.
 fn flagged_thing(fields: &Fields, _: &str) -> Result<Thing> {
     let thing = thing(fields)?;
-    if FlagReason::of(&thing).is_empty() {
-        return Err(RequestError::field("kind", m!("it must be story, comment, tweet or user")));
-    }
+    RequestError::field("kind", m!("it must be story, comment, tweet or user"))
+        .when(FlagReason::of(&thing).is_empty())?;
     Ok(thing)
 }
 
@@ -154,9 +153,7 @@ fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
 /// GET /flag/:kind/:id: asks for the reason.
 pub async fn show(PathOf((kind, id)): PathOf<(String, String)>, mut page: Page<Member>) -> Result<Markup> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
-    if FlagReason::of(&thing).is_empty() {
-        return Err(RequestError::NotFound);
-    }
+    RequestError::NotFound.when(FlagReason::of(&thing).is_empty())?;
     let facts = flags::facts(&mut page.visit, &thing).await?;
     let frame = page.frame().await?;
     let [heading, back] = words(&thing);

@@ -4,9 +4,8 @@ use super::flagging::reason_name;
 use super::menu::PINNED_DAYS;
 use crate::error::{RequestError, Result};
 use crate::limits::LOG_ENTRIES;
-use crate::request::Fields;
 use crate::request::form::{checked, filled, form, optional, parsed, text, unless_blank, valid};
-use crate::request::paging;
+use crate::request::{Fields, paging};
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::moderation::log::LogWindow;
@@ -174,9 +173,8 @@ impl ModerationForm {
         if self.profile {
             deeds.push(Deed::Remove);
         }
-        if deeds.is_empty() {
-            return Err(RequestError::field("posts", m!("choose at least one of posts, profile and ban")));
-        }
+        RequestError::field("posts", m!("choose at least one of posts, profile and ban"))
+            .when(deeds.is_empty())?;
         Ok(deeds)
     }
 

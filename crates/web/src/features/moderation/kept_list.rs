@@ -3,6 +3,7 @@
 
 use crate::markup::Frame;
 use crate::markup::moderation_tools::reason_field;
+use crate::markup::parts::label_of;
 use crate::markup::refilled::Sent;
 use crate::request::Fields;
 use maud::{Markup, html};
@@ -57,9 +58,7 @@ impl KeptList<'_> {
                             (frame.signed_fields())
                             input type="hidden" name={ (self.noun) "_id" } value=(number);
                             (reason_field(t!("Reason"), ""))
-                            button.button.small.quiet {
-                                (t!("button" => "Lift")) span.hidden { " " ((self.one)(number.to_string())) }
-                            }
+                            button.button.small.quiet { (label_of(t!("button" => "Lift"), (self.one)(number.to_string()))) }
                         }
                     }
                 }

@@ -67,9 +67,8 @@ impl From<MessageForm> for NewMessage {
 
 /// The line of the log that somebody wants to write about; not where they name a thread.
 pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId> {
-    if fields.filled("thread").is_some() {
-        return Err(RequestError::field(name, m!("leave it out where you name a thread")));
-    }
+    RequestError::field(name, m!("leave it out where you name a thread"))
+        .when(fields.filled("thread").is_some())?;
     fields.parsed(name, m!("it must be the number of an entry of the log"))
 }
 

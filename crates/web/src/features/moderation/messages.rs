@@ -19,8 +19,6 @@ use crate::{App, RequestError, Result};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Visit;
-use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadState, ThreadWindow,
 };
@@ -28,6 +26,7 @@ use tidings_domain::moderation::messages::{self, Matter, NewMessage};
 use tidings_domain::values::{
     Action, MAX_MESSAGE, MESSAGES_A_DAY, MessageAddress, MessageThreadId, ModerationId,
 };
+use tidings_domain::{Role, User, Visit};
 use tidings_language::lists::enumerated;
 use tidings_language::{Argument, Message, m, n, t};
 
@@ -192,15 +191,10 @@ fn sender(from: &Sender) -> &str {
 }
 
 /// GET /messages/:id: before. A thread.
-pub async fn show(
-    PathOf(id): PathOf<MessageThreadId>,
-    Page { app, mut visit, user, here }: Page<Member>,
-    fields: Fields,
-) -> Result<Markup> {
+pub async fn show(id: PathOf<MessageThreadId>, mut page: Page<Member>, fields: Fields) -> Result<Markup> {
     let before = optional(message_calls::number)(&fields, "before")?;
-    let thread = reading::thread(&mut visit, &user, (id, before)).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(thread_page(&frame, (&thread, before.is_some())))
+    let thread = reading::thread(&mut page.visit, &page.user, (id.0, before)).await?;
+    Ok(thread_page(&page.frame().await?, (&thread, before.is_some())))
 }
 
 fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Markup {

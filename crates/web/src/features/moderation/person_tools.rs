@@ -5,18 +5,17 @@ use crate::error::{Result, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
-use crate::markup::parts::{DELETED_USER, age, author};
+use crate::markup::parts::{DELETED_USER, age, author, label_of};
 use crate::markup::{Frame, Member, Page};
 use crate::request::{PathOf, answer};
 use axum::Json;
 use maud::{Markup, Render, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::profiles::ProfileFacts;
-use tidings_domain::accounts::users::Role;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::{Action, ActionSubject, Restriction, RestrictionKind, Thing, Timestamp};
+use tidings_domain::{Role, Visit};
 use tidings_language::lists::enumerated;
 use tidings_language::{Message, Phrase, m, n, p, t};
 
@@ -130,9 +129,8 @@ impl PersonFile {
                     ", " (age(frame, note.time))
                 }
                 " "
-                button.button.small.quiet {
-                    (t!("Delete")) span.hidden { " " (t!("the note of entry {id}", id = note.id.to_string())) }
-                }
+                @let which = t!("the note of entry {id}", id = note.id.to_string());
+                button.button.small.quiet { (label_of(t!("Delete"), which)) }
             }
         }
     }

@@ -10,9 +10,10 @@ use crate::request::{Fields, answer};
 use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
-use tidings_domain::moderation::saved_reasons;
+use tidings_domain::moderation::{ModerationRequest, moderate, saved_reasons};
 use tidings_domain::values::{
-    MAX_REASON, MAX_SAVED_REASONS, ModerationId, ReasonChange, SavedReason, SavedReasons,
+    Deed, MAX_REASON, MAX_SAVED_REASONS, ModerationId, Reason, ReasonChange, SavedReason, SavedReasons,
+    SitePart, Thing,
 };
 use tidings_domain::{Error, Visit};
 use tidings_language::{m, t};
@@ -163,8 +164,10 @@ pub fn actions() -> Vec<ActionEntry> {
             m!("Manage a saved reason: add, change or remove it (moderators only)."),
             |app, by, form: &ReasonForm| {
                 Box::pin(async move {
-                    let change = form.change()?;
-                    let changing = saved_reasons::change(&app.site, app.moment(), by.user, &change);
+                    let (deed, thing) = (Deed::SetReasons(form.change()?), Thing::Site(SitePart::Reasons));
+                    // The effect says the reason.
+                    let request = ModerationRequest::new(deed, thing, Reason::default());
+                    let changing = moderate(&app.site, app.moment(), by.user, &request);
                     changing.await.map_err(RequestError::from)
                 })
             },

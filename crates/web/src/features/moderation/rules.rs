@@ -21,8 +21,9 @@ use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::rules::{self, DryRun, NewRule, RuleMatch};
+use tidings_domain::moderation::{ModerationRequest, moderate};
 use tidings_domain::values::{
-    MAX_PATTERN, ModerationId, Pattern, PostRule, Reason, RuleEffect, RuleId, RuleKind, Thing,
+    Deed, MAX_PATTERN, ModerationId, Pattern, PostRule, Reason, RuleEffect, RuleId, RuleKind, Thing,
 };
 use tidings_language::{Message, m, n, t};
 
@@ -242,7 +243,11 @@ pub fn actions() -> Vec<ActionEntry> {
             "/moderate/rules/lift",
             m!("Lift a rule (moderators only)."),
             |app, by, form: &LiftForm| {
-                Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
+                Box::pin(async move {
+                    let thing = Thing::Rule(form.rule_id);
+                    let request = ModerationRequest::new(Deed::Unrule, thing, form.reason.clone());
+                    moderate(&app.site, app.moment(), by.user, &request).await
+                })
             },
         )
         .called("/api/moderate/unrule")

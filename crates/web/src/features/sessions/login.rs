@@ -270,12 +270,8 @@ answer! {
 }
 
 /// GET and POST /api/login.
-pub async fn log_in_by_call(
-    app: App,
-    device: Device,
-    Form(form): Form<Credentials>,
-) -> Result<Json<SecretsResponse>> {
-    match begin(&app, &form, &device).await? {
+pub async fn log_in_by_call(app: App, device: Device, fields: Fields) -> Result<Json<SecretsResponse>> {
+    match begin(&app, &fields.read()?, &device).await? {
         LogIn::Done(session) => Ok(Json(session.into())),
         LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
     }

@@ -324,63 +324,6 @@ pub fn actions() -> Vec<ActionEntry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, user};
-    use tidings_domain::accounts::users::User;
-    use tidings_domain::news::lists::NewsPage;
-    use tidings_domain::sites::{History, SiteVotes};
-    use tidings_domain::values::Timestamp;
-
-    fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
-        let votes = SiteVotes { totals: VoteTotals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
-        let history = History { votes, score: Score::Good, shortage: None, days: Vec::new() };
-        site_page::SitePage { history, my_vote, news: NewsPage::default() }
-    }
-
-    fn shown(viewer: Option<&User>, page: &site_page::SitePage) -> String {
-        let host = Hostname::parse("a.com").unwrap();
-        framed(viewer, |frame| site_markup(frame, (&host, page), None, None)).into_string()
-    }
-
-    #[test]
-    fn a_site_without_a_score_says_what_is_missing() {
-        let mut page = site_page(None);
-        page.history.score = Score::NoScore;
-        for (networks, text) in
-            [(1, "People on 1 network have voted so far"), (2, "People on 2 networks have voted so far")]
-        {
-            page.history.shortage = Some(Shortage { networks, needed: 3 });
-            let html = shown(None, &page);
-            assert!(
-                html.contains(text) && html.contains("A score needs votes from 3 networks or 5 accounts."),
-                "{html}"
-            );
-        }
-        page.history.votes = SiteVotes::default();
-        let html = shown(None, &page);
-        assert!(!html.contains("so far"), "{html}");
-    }
-
-    #[test]
-    fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
-        let bob = user("2", "bob", "");
-        let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
-        let html = shown(Some(&bob), &page);
-        for part in [
-            "<dd>22</dd>",
-            "<dd>2</dd>",
-            "<dd>+20</dd>",
-            r#"value="1" aria-pressed="false""#,
-            r#"value="-1" aria-pressed="true""#,
-            "Take back my vote",
-            "trust this site",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        let (html, page) = (shown(None, &page), site_page(None));
-        assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
-        let html = shown(Some(&bob), &page);
-        assert!(!html.contains("Take back my vote"), "{html}");
-    }
 
     #[test]
     fn a_site_is_looked_up_by_name_and_by_address() {
@@ -388,21 +331,5 @@ mod tests {
             assert_eq!(find_host(sought).unwrap().as_str(), "a.com", "{sought:?}");
         }
         assert!(find_host("http://localhost/").unwrap_err().given() == "localhost");
-    }
-
-    #[test]
-    fn a_leaderboard_marks_the_current_tabs() {
-        let host = Hostname::parse("a.com").unwrap();
-        let lines = [SiteLine { host, score: Score::Good, totals: VoteTotals { sum: 1, count: 3 } }];
-        let shown = (Board::Voted, Span::Week);
-        let html = framed(None, |frame| board_page(frame, shown, &lines)).into_string();
-        for part in [
-            r#"<a aria-current="page">Most voted</a>"#,
-            r#"<a href="/sites/voted/day">Today</a>"#,
-            r#"<a href="/site/a.com">a.com</a>"#,
-            "2 good votes and 1 bad vote",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
     }
 }

@@ -271,51 +271,11 @@ fn page_of_voter(sent: &SentForm, form: &VoterForm, is_done: bool) -> Redirect {
 async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool> {
     let (site, now, user) = (app.site.clone(), app.now(), user.clone());
     let done = begin_long(async move {
-        let result = if is_ban {
-            sites::ban(&site, now, &user, voter).await
-        } else {
-            sites::unban(&site, now, &user, voter).await
-        };
+        let result = sites::set_ban(&site, now, &user, voter, is_ban).await;
         if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &result {
             tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }
         result
     });
     Ok(done.await?.is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::markup::test_support::{framed, user};
-    use tidings_domain::sites::{CastVote, Verdict};
-    use tidings_domain::values::{Hostname, Timestamp};
-
-    #[test]
-    fn the_page_shows_a_voter_and_the_possible_action() {
-        let admin = user("1", "alice", "a");
-        let id: VoterId = "beda0000-0822-4342-0990-b92d94d9489a".parse().unwrap();
-        let vote = CastVote { verdict: Verdict::Bad, time: Timestamp(1_675_330_563) };
-        let found = |is_banned| FoundVoter {
-            details: VoterDetails { id, created_at: "2023-02-02T09:36:03Z".to_owned(), is_banned, count: 7 },
-            votes: vec![VoterVote { host: Hostname::parse("a.com").unwrap(), vote }],
-        };
-        for (is_banned, can) in [(true, "/admin/sites/unban"), (false, "/admin/sites/ban")] {
-            let page = AdminSitesPage {
-                settings: VotingSettings { is_disabled: is_banned, maximum: 4711 },
-                lookup: ["<x>", "", ""],
-                found: Some(&found(is_banned)),
-                day: "2026-11-21".parse().unwrap(),
-                voters: &[DailyVoter { id, count: 3, sum: -3 }],
-                audit: &[],
-            };
-            let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
-            let switch = format!(r#"name="voting_is_disabled" value="{}""#, u8::from(!is_banned));
-            for part in
-                [&format!("action=\"{can}\""), "4711", "&lt;x&gt;", "/site/a.com", "-3", "-1", &switch]
-            {
-                assert!(html.contains(part), "{part} in {html}");
-            }
-        }
-    }
 }

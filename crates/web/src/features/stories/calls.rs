@@ -1,11 +1,12 @@
-//! News: submitting, deleting, voting, listing.
+//! News: submitting, deleting, voting, listing; and what helps to write a story: the title of a page, and an earlier story with
+//! the same URL.
 
 use super::form::NewsIdForm;
-use super::sending::{delete_news, submit_or_edit};
+use super::sending::{self, delete_news, submit_or_edit};
 use crate::markup::parts::DELETED_USER;
 use crate::markup::{Member, Page};
 use crate::request::answers::voted;
-use crate::request::form::{checked, form, parse};
+use crate::request::form::{checked, form, parse, valid};
 use crate::request::{Form, PathOf, SignedFields, SignedForm, Start, Status, answer};
 use crate::site_lists::SiteList;
 use crate::{App, RequestError, Result};
@@ -15,8 +16,9 @@ use tidings_domain::news::item::Direction;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::NewsPage;
 use tidings_domain::news::{hidden, past};
-use tidings_domain::submissions::Submitted;
-use tidings_domain::values::{NewsId, Period, Timestamp, VoteState, limits};
+use tidings_domain::submissions::{Submitted, preparing};
+use tidings_domain::values::urls::completed;
+use tidings_domain::values::{NewsId, NewsUrl, Period, Timestamp, VoteState, limits};
 use tidings_domain::{Visit, votes};
 use tidings_language::{Message, m};
 
@@ -84,6 +86,26 @@ answer! {
         up: i64 = on.1.up;
         down: i64 = on.1.down;
     }
+
+    /// The title of a page.
+    pub struct TitleResponse as FetchedTitle {
+        status;
+        /// The title, cut to the length that titles of stories may have.
+        title: String, values::Title;
+    }
+
+    /// The story that a URL leads to when it is submitted.
+    pub struct DuplicateResponse as Duplicate {
+        status;
+        /// The URL as a form stores it.
+        url: String, values::Url;
+        /// The story; missing if the URL would make a new one.
+        news_id?: NewsId, u64;
+        /// Its title.
+        title?: String, values::StoredTitle;
+        /// When it was submitted, in Unix seconds.
+        ctime?: u64;
+    }
 }
 
 /// POST /api/submit.
@@ -92,11 +114,8 @@ pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedRespon
 }
 
 /// POST /api/delnews.
-pub async fn delete(
-    app: App,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<NewsDeletedResponse>> {
-    delete_news(&app, &user, form.news_id).await?;
+pub async fn delete(app: App, sent: SignedForm<NewsIdForm>) -> Result<Json<NewsDeletedResponse>> {
+    delete_news(&app, &sent.user, sent.form.news_id).await?;
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 
@@ -120,9 +139,7 @@ pub async fn past(
     let period: Period =
         parse(&day, "day", m!("it must be a day such as 2026-11-21, or a month such as 2026-11"))?;
     let (start, count) = part(start, &count)?;
-    if period.start() > visit.now() {
-        return Err(RequestError::field("day", m!("it is in the future")));
-    }
+    RequestError::field("day", m!("it is in the future")).when(period.start() > visit.now())?;
     let mut page = past::of_period(&mut visit, period, start, count).await?;
     page.total = hidden::count_seen(&mut visit, page.total, |news| period.has(news.ctime)).await?;
     Ok(answer(&visit, &page))
@@ -152,6 +169,18 @@ form! {
         /// Numbers of stories, and comments such as `7-3`, with commas between them; at most 300.
         pub of: Vec<VotedOn> = checked(VOTED_ON, voted_on), values::VotesAsked;
     }
+
+    /// A page whose title is wanted.
+    pub struct FetchTitleForm {
+        /// The address of the page.
+        pub url: NewsUrl = valid(NewsUrl::parse), values::Url;
+    }
+
+    /// A URL that somebody is about to submit.
+    pub struct DuplicateQuery {
+        /// The URL, with or without `https://`.
+        pub url: NewsUrl = valid(|url: &str| NewsUrl::parse(&completed(url))), values::Url;
+    }
 }
 
 const VOTED_ON: &Message =
@@ -165,4 +194,19 @@ fn voted_on(text: &str) -> Option<Vec<VotedOn>> {
 /// GET /api/votes.
 pub async fn votes(page: Page<Member>, Form(query): Form<VotesQuery>) -> Result<Json<VotesListResponse>> {
     Ok(Json(votes::states(&page.app.site, page.app.now(), &page.user, &query.of).await?.into()))
+}
+
+/// POST /api/fetchtitle.
+pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>> {
+    let page: FetchTitleForm = form.fields.read()?;
+    let title = sending::fetch_title(&app, form.actor(), &page.url).await?;
+    Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
+}
+
+/// GET /api/duplicate.
+pub async fn duplicate(app: App, Form(query): Form<DuplicateQuery>) -> Result<Json<DuplicateResponse>> {
+    let earlier = preparing::find_duplicate(&app.site, &query.url).await?;
+    let ctime = earlier.as_ref().map(|news| news.ctime.0);
+    let (news_id, title) = earlier.map(|news| (news.id, news.title)).unzip();
+    Ok(Json(DuplicateResponse { status: Status::Ok, url: query.url.to_string(), news_id, title, ctime }))
 }

@@ -265,25 +265,3 @@ pub async fn random(mut visit: Visit) -> Result<Redirect> {
     let drawn = lists::random(&mut visit, dice).await?;
     Ok(Redirect::to(&drawn.map_or_else(|| "/".to_owned(), news_address)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::markup::test_support::{framed, line, news};
-
-    #[test]
-    fn a_list_has_one_heading_and_a_link_to_the_next_page() {
-        let lines = vec![line(news("t", "http://a.com/", false), None)];
-        let page = NewsPage { lines, total: 11, unlisted: 0 };
-        let address = ListAddress { first: "/usernews/x/0", more: "/usernews/x/", size: 10 };
-        let list = NewsListPage {
-            empty: ("nothing", ("/", "go on")),
-            ..NewsListPage::new("Stories by <x>", &page, 0, address)
-        };
-        let html = framed(None, |frame| list.render(frame, None)).into_string();
-        assert_eq!(html.matches("<h1").count(), 1, "{html}");
-        assert!(html.contains("Stories by &lt;x&gt;"), "{html}");
-        assert!(html.contains(r#"<a href="/usernews/x/10" rel="next">more</a>"#), "{html}");
-        assert!(!html.contains("nothing"), "{html}");
-    }
-}

@@ -160,9 +160,7 @@ pub async fn period(
     mut page: Page,
 ) -> Result<Markup> {
     let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
-    if period.start() > page.visit.now() {
-        return Err(RequestError::NotFound);
-    }
+    RequestError::NotFound.when(period.start() > page.visit.now())?;
     let stories = past::of_period(&mut page.visit, period, start, PAGE_ROWS).await?;
     let reach = Reach::new(past::first_day(&mut page.visit).await?, page.visit.now());
     let heading = t!("Best of {period}", period = words(period)).to_string();

@@ -5,10 +5,9 @@ use crate::error::{Result, TitleError};
 use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::SubmissionForm;
 use crate::features::stories::titles::{self, FetchPlace};
-use tidings_domain::User;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::values::{Deed, NewsId, NewsUrl, Thing, Title};
+use tidings_domain::{Actor, User};
 
 /// Submits or edits a story, for both the form and the API.
 pub(crate) async fn submit_or_edit(app: &App, author: Actor<'_>, form: SubmissionForm) -> Result<Submitted> {

@@ -31,7 +31,7 @@ use tidings_language::{m, t};
 
 /// The topics that the form offers.
 async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>> {
-    Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
+    Ok(topics::overview(visit, MAX_OFFERED_TOPICS).await?.topics)
 }
 
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
@@ -60,16 +60,10 @@ pub async fn submit(app: App, here: LocalPath, headers: HeaderMap, form: SignedF
 }
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
-pub async fn edit(
-    PathOf(id): PathOf<NewsId>,
-    app: App,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response> {
-    if form.fields.read::<NewsIdForm>()?.news_id != id {
-        return Err(RequestError::field("news_id", m!("it must be the number in the address")));
-    }
-    PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
+pub async fn edit(id: PathOf<NewsId>, app: App, here: LocalPath, form: SignedFields) -> Result<Response> {
+    RequestError::field("news_id", m!("it must be the number in the address"))
+        .when(form.fields.read::<NewsIdForm>()?.news_id != id.0)?;
+    PostedForm { edited: Some(id.0), form, form_address: String::new() }.respond(&app, &here).await
 }
 
 /// The form as it was posted.

@@ -116,12 +116,8 @@ pub fn actions_on_comments() -> Vec<ActionEntry> {
 }
 
 /// Redirects to the comment. The vote may have moved it to another page of its thread.
-async fn comment_in_thread(
-    SentForm { form, .. }: SentForm,
-    _: CommentVoteForm,
-    address: CommentAddress,
-) -> Result<Redirect> {
-    let Next { next } = form.fields.read()?;
+async fn comment_in_thread(sent: SentForm, _: CommentVoteForm, address: CommentAddress) -> Result<Redirect> {
+    let Next { next } = sent.form.fields.read()?;
     let is_in_thread = next.path() == news_address(address.news);
     let CommentAddress { news, comment } = address;
     let on_page = || format!("{}#{news}-{comment}", next.way_back());

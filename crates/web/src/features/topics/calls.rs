@@ -9,7 +9,7 @@ use serde::Serializer;
 use tidings_domain::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::articles::topics;
-use tidings_domain::values::{ARTICLES_PER_PAGE, NewsId, Timestamp, Topic, TopicChoice};
+use tidings_domain::values::{ARTICLES_PER_PAGE, MAX_LISTED_TOPICS, NewsId, Timestamp, Topic, TopicChoice};
 use tidings_language::m;
 
 answer! {
@@ -111,7 +111,7 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
 
 /// GET /api/topics.
 pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>> {
-    let overview = topics::all(&mut visit).await?;
+    let overview = topics::overview(&mut visit, MAX_LISTED_TOPICS).await?;
     let entries = overview.topics.iter().map(TopicEntry::from).collect();
     Ok(Json(TopicListResponse { status: Status::Ok, topics: entries }))
 }

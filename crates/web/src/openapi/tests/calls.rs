@@ -47,12 +47,10 @@ use crate::features::sites::calls::{
 use crate::features::sites::form::{HistoryQuery, PeriodQuery};
 use crate::features::sites::reputation::{CodedError, DeployedError};
 use crate::features::stories::calls::{
-    NewsDeletedResponse, NewsListResponse, SubmittedResponse, VotesListResponse, VotesQuery,
+    DuplicateQuery, DuplicateResponse, FetchTitleForm, NewsDeletedResponse, NewsListResponse,
+    SubmittedResponse, TitleResponse, VotesListResponse, VotesQuery,
 };
 use crate::features::stories::form::{NewsIdForm, SubmissionForm};
-use crate::features::stories::submitting_calls::{
-    DuplicateQuery, DuplicateResponse, FetchTitleForm, TitleResponse,
-};
 use crate::features::timelines::calls::{PeopleResponse, TimelineResponse};
 use crate::features::timelines::form::TweetDeletion;
 use crate::features::topics::calls::{ArticlesResponse, TopicListResponse};
