@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::client::{has_members, ok, refused, refused_saying};
+use crate::client::{has_members, line_of, ok, refused, refused_saying};
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, in_memory};
 
@@ -33,11 +33,11 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
     assert!(!bob.text("/").await.contains("Another"));
     assert_eq!(ok(alice.api_get("/api/admin/announcement").await)["text"], "");
     // To undo a change brings back what was before it.
-    let log = ok(server.visitor().api_get("/api/moderations").await);
-    has_members(&log["entries"][0], json!({"action": "announce", "reason": "Another"}));
-    ok(alice.undo(log["entries"][0]["id"].as_u64().unwrap()).await);
+    let last = &server.visitor().log("").await[0];
+    has_members(last, json!({"action": "announce", "reason": "Another"}));
+    ok(alice.undo(last["id"].as_u64().unwrap()).await);
     assert!(server.visitor().text("/").await.contains(TEXT));
-    ok(alice.undo(made["moderation_id"].as_u64().unwrap()).await);
+    ok(alice.undo(line_of(made)).await);
     assert!(!server.visitor().text("/").await.contains(TEXT));
     crate::store_check::demand_clean(&server).await;
 }

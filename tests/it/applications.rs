@@ -1,12 +1,13 @@
 //! Applications: they wait, they are accepted or rejected, and what becomes of their names.
 
-use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
+use crate::client::{Client, PASSWORD, each, has_members, line_of, ok, refused, refused_saying};
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
 use reqwest::StatusCode;
+use serde_json::json;
 
 const APPLY: (&str, &str) = ("accounts.signup", "apply");
 const TEXT: (&str, &str) = ("application", "I read a lot.\n\nAnd I write.");
@@ -14,11 +15,7 @@ const TEXT: (&str, &str) = ("application", "I read a lot.\n\nAnd I write.");
 /// Answers an application. Returns the number of the line in the log.
 async fn answer(moderator: &Client, username: &str, action: &str, reason: &str) -> Result<u64, String> {
     let answer = moderator.moderate(action, ("application", username), &[("reason", reason)]).await;
-    if answer["status"] == "ok" {
-        Ok(answer["moderation_id"].as_u64().unwrap())
-    } else {
-        Err(refused(answer))
-    }
+    if answer["status"] == "ok" { Ok(line_of(answer)) } else { Err(refused(answer)) }
 }
 
 async fn accept(moderator: &Client, username: &str) -> u64 {
@@ -32,7 +29,7 @@ async fn reject(moderator: &Client, username: &str, reason: &str) -> u64 {
 /// Applies for an account.
 async fn apply(server: &Server, username: &str) {
     let answer = ok(sign_up(&server.visitor(), username, &[TEXT]).await);
-    assert_eq!(answer, serde_json::json!({"status": "ok", "pending": true}));
+    assert_eq!(answer, json!({"status": "ok", "pending": true}));
 }
 
 async fn waiting(server: &Server) -> Vec<String> {
@@ -74,9 +71,7 @@ async fn an_applicant_cannot_log_in_and_once_accepted_is_a_member_like_others(se
         let error = answer(&alice, "bob", action, "again").await.unwrap_err();
         assert!(error.starts_with("There is no such application."), "{error}");
     }
-    let log = ok(server.visitor().api_get("/api/moderations").await);
-    let line = &log["entries"][0];
-    assert_eq!((&line["action"], &line["kind"]), (&"approve".into(), &"application".into()), "{log}");
+    has_members(&server.visitor().log("").await[0], json!({"action": "approve", "kind": "application"}));
     assert!(bob.is_logged_in().await);
     consistency::check_site(&server).await;
 }
@@ -121,11 +116,7 @@ async fn the_public_log_does_not_name_rejected_applicants(server: Server) {
     reject(&alice, "bob", "We do not know you.").await;
     let accepted = accept(&alice, "carol").await;
     let visitor = server.visitor();
-    let targets = async |client: &Client| -> Vec<String> {
-        let log = ok(client.api_get("/api/moderations?kind=application").await);
-        let entries = log["entries"].as_array().unwrap();
-        entries.iter().map(|entry| entry["target"].as_str().unwrap().to_owned()).collect()
-    };
+    let targets = async |client: &Client| each(&client.log("?kind=application").await.into(), "target");
     assert_eq!(targets(&visitor).await, ["carol", "an applicant"]);
     assert_eq!(targets(&alice).await, ["carol", "bob"]);
     for path in ["/moderations", "/moderations/atom"] {

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 use tidings_keyspace::{Expiry, read};
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, ids, ok, refused, refused_saying};
 use crate::pages::{error_message, page};
 use crate::redis_commands::RedisCommands;
 use crate::server::{Batch, Engine, START, Server, each_engine, in_memory};
@@ -45,7 +45,7 @@ fn article(title: &str, link: &str, poster: u64, time: u64, votes: u64) -> BTree
 /// The ids of a page of the best or the newest articles.
 pub async fn listed(client: &Client, order: &str, page: u64) -> Vec<u64> {
     let answer = ok(client.api_get(&format!("/api/articles/{order}/{page}")).await);
-    answer["articles"].as_array().unwrap().iter().map(|article| article["id"].as_u64().unwrap()).collect()
+    ids(&answer["articles"])
 }
 
 #[in_memory(&[("site.url", "https://news.example")])]

@@ -13,7 +13,7 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::values::{ARTICLES_PER_PAGE, Rules, Timestamp};
 use tidings_keyspace::{Batch, Expiry, Store};
 
-use crate::client::{Client, ok};
+use crate::client::{Client, ids, ok};
 use crate::community::{Community, PAGES};
 use crate::concurrency::at_once;
 use crate::routes::shared_reads;
@@ -74,8 +74,7 @@ fn address(number: usize, choice: &[&str]) -> String {
 /// The ids on a page of a list, and how many the whole list has.
 async fn listed(client: &Client, topics: &str, page: u64) -> (Vec<u64>, u64) {
     let answer = ok(client.api_get(&format!("/api/topic/{topics}/score/{page}")).await);
-    let ids = answer["articles"].as_array().unwrap().iter().map(|line| line["id"].as_u64().unwrap());
-    (ids.collect(), answer["count"].as_u64().unwrap())
+    (ids(&answer["articles"]), answer["count"].as_u64().unwrap())
 }
 
 #[each_engine("keys")]

@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::Value;
 use tidings_keyspace::{Batch, Order, Store, StoreOptions, read};
 
-use crate::client::{Client, ok};
+use crate::client::{Client, ids, ok};
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
 use crate::rolling::secret_of;
@@ -72,9 +71,8 @@ pub(super) async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>)
     // The highest score, and the highest member among those.
     let last = client(program, AUTHOR + FOLLOWERS);
     until_ok(async || {
-        let page: Value = ok(last.get("/api/timeline/home?count=100").await.json());
-        let seen: BTreeSet<u64> =
-            page["tweets"].as_array().unwrap().iter().map(|tweet| tweet["id"].as_u64().unwrap()).collect();
+        let page = ok(last.api_get("/api/timeline/home?count=100").await);
+        let seen: BTreeSet<u64> = ids(&page["tweets"]).into_iter().collect();
         if seen.is_superset(tweets) { Ok(()) } else { Err(seen) }
     })
     .await;

@@ -1,10 +1,10 @@
 //! Votes of a person that moderators take out: afterwards everything that readers see is as if the
 //! person had not voted, and putting the votes back restores the store.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidings_keyspace as keyspace;
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, each, ids, ok, refused, refused_saying};
 use crate::consistency::{self, Dump};
 use crate::removals::{act, assert_same, people, state, try_act, undo};
 use crate::server::{Server, in_memory};
@@ -90,12 +90,10 @@ async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back(server:
         assert_eq!(carol.listed("top").await, top);
         consistency::check_site(&server).await;
     }
-    let log = ok(carol.api_get("/api/moderations?kind=user").await);
-    let actions: Vec<&Value> =
-        log["entries"].as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
-    assert_eq!(actions, [&json!("recount"), &json!("discount"), &json!("recount"), &json!("discount")]);
+    let log = Value::from(carol.log("?kind=user").await);
+    assert_eq!(each(&log, "action"), ["recount", "discount", "recount", "discount"]);
     // The undo of a recount takes the votes out again.
-    let last = log["entries"][2]["id"].as_u64().unwrap();
+    let last = ids(&log)[2];
     undo(&alice, last).await;
     server.finish_jobs().await;
     assert_same(&shown(&server).await, &shown(&without).await);

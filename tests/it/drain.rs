@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::program::{Program, dump_of, wait_until};
+use crate::transport::get;
 
 /// How long anything that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -12,10 +13,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const PIPELINED: usize = 12;
 /// A request that takes some time: the password of nobody is hashed too.
 const LOGIN: &str = "username=nobody&password=wrong-password";
-
-fn get(path: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
-}
 
 fn short() -> String {
     get("/api/getnews/top/0/1")

@@ -8,7 +8,7 @@ use tidings::backup::reader::BackupReader;
 use tidings::backup::take;
 use tidings_domain::moderation::retention;
 
-use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
+use crate::client::{Client, PASSWORD, has_members, line_of, ok, refused, refused_saying};
 use crate::commands::{Place, start};
 use crate::pages::page;
 use crate::program::Program;
@@ -25,7 +25,7 @@ async fn erase(administrator: &Client, kind: &str, id: &str) -> u64 {
 }
 
 async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str), more: &[(&str, &str)]) -> u64 {
-    ok(moderator.moderate(action, (kind, id), more).await)["moderation_id"].as_u64().unwrap()
+    line_of(moderator.moderate(action, (kind, id), more).await)
 }
 
 /// Bob with a password, which leaving takes.
@@ -145,9 +145,7 @@ async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) 
     // The place holds the thread, and the log has the reason.
     let thread = visitor.text(&format!("/news/{}", written.story)).await;
     assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
-    let log = ok(visitor.api_get("/api/moderations").await);
-    assert_eq!(log["entries"][2]["action"], json!("erase"), "{log}");
-    assert_eq!(log["entries"][2]["reason"], json!("asked for"), "{log}");
+    has_members(&visitor.log("").await[2], json!({"action": "erase", "reason": "asked for"}));
     refused_saying(alice.undo(line).await, "can't be undone");
     refused_saying(alice.api_post("/api/moderate", &confirmed).await, "already been erased");
     crate::search::finds(&alice, &format!("q={WORD}"), &[]).await;
@@ -480,8 +478,7 @@ async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year(server
     server.finish_jobs().await;
     assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
     assert_eq!(server.field(&format!("news:{restored}"), "title").await.as_deref(), Some("restored"));
-    let log = ok(server.visitor().api_get("/api/moderations").await);
-    assert_eq!(log["entries"][0]["target"], json!("a former member"), "{log}");
+    assert_eq!(server.visitor().log("").await[0]["target"], "a former member");
     let dump = server.dump().await;
     let of_flags = ["flags:user:bob", "user:3:flags", "user:3:flag_outcomes"];
     assert!(of_flags.iter().all(|key| !dump.contains_key(*key)), "{dump:?}");

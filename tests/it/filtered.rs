@@ -483,7 +483,7 @@ pub(crate) async fn exported(server: &Server) -> String {
 }
 
 #[tokio::test]
-async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_for_strangers() {
+async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_and_leaves_no_trace() {
     let site = GoneSite::new().await;
     let server = &site.community.server;
     let visitor = server.visitor();
@@ -508,6 +508,7 @@ async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_for_st
     assert!(export.contains("A comment that stays"));
     wrong.extend(words.iter().filter(|word| export.contains(&***word)).map(|word| format!("export {word}")));
     assert!(wrong.is_empty(), "{wrong:#?}");
+    leaves_no_trace(&site).await;
 }
 
 #[tokio::test]
@@ -642,11 +643,6 @@ async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Serv
 }
 
 #[tokio::test]
-async fn what_readers_never_saw_leaves_no_trace_for_strangers() {
-    leaves_no_trace(&GoneSite::new().await).await;
-}
-
-#[tokio::test]
 async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_migration() {
     let site = GoneSite::new().await;
     let server = &site.community.server;
@@ -692,6 +688,7 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
     leaves_no_trace(&site).await;
 }
 
+/// What readers never saw leaves no trace for strangers.
 async fn leaves_no_trace(site: &GoneSite) {
     let server = &site.community.server;
     let visitor = server.visitor();

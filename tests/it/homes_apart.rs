@@ -10,7 +10,7 @@ use std::time::Duration;
 use tidings_domain::home_servers;
 use tidings_keyspace::{Addition, Batch, SetRead, ShardedSets, Store, StoreOptions, read};
 
-use crate::client::Client;
+use crate::client::{Client, ids};
 use crate::deliveries::{
     AUTHOR, FOLLOWERS, KILLED_AFTER, PULL_LIMIT, client, has_jobs, prepare, tweet, wait_for_jobs,
     wait_for_the_last,
@@ -203,8 +203,7 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     (0..6).for_each(|node| cluster.pause(node));
     tweets.push(alice.tweet("meanwhile").await);
     let seen = async || -> Vec<u64> {
-        let page = bob.api_get("/api/timeline/home").await;
-        page["tweets"].as_array().unwrap().iter().rev().map(|tweet| tweet["id"].as_u64().unwrap()).collect()
+        ids(&bob.api_get("/api/timeline/home").await["tweets"]).into_iter().rev().collect()
     };
     assert_eq!(seen().await, tweets);
     program.wait_for_log("the home timelines cannot be reached");

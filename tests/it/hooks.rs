@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tidings_domain::values::HookSecret;
 use tidings_testing::{until, until_ok};
 
-use crate::client::{Client, has_members, ok, refused, refused_saying};
+use crate::client::{Client, each, has_members, line_of, ok, refused, refused_saying};
 use crate::html::Page;
 use crate::page_server::{PageServer, Reply};
 use crate::pages::{page, redirects_to};
@@ -262,7 +262,7 @@ async fn what_is_not_public_is_not_told() {
     assert!(later.iter().all(|body| body["kind"] == "decision"), "{came:?}");
     assert!(!told.came()[count..].iter().any(|came| came.body.contains("gone words")), "{later:?}");
     // A story that comes back is not new.
-    ok(told.alice.undo(removal["moderation_id"].as_u64().unwrap()).await);
+    ok(told.alice.undo(line_of(removal)).await);
     told.settled(&id).await;
     assert!(told.came()[count..].iter().all(|came| came.json()["kind"] == "decision"));
 }
@@ -351,12 +351,10 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("test", "1")]).await);
     ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("remove", "1")]).await);
     // The log says so, and not where they are.
-    let log = ok(told.server.visitor().api_get("/api/moderations?action=set_hooks").await);
-    let lines = log["entries"].as_array().unwrap();
-    let reasons: Vec<&str> = lines.iter().map(|line| line["reason"].as_str().unwrap()).collect();
+    let log = Value::from(told.server.visitor().log("?action=set_hooks").await);
     let added =
         ["added webhook 5", "added webhook 4", "added webhook 3", "added webhook 2", "added webhook 1"];
-    assert_eq!(reasons, [&["removed webhook 4", "changed webhook 4"][..], &added].concat());
+    assert_eq!(each(&log, "reason"), [&["removed webhook 4", "changed webhook 4"][..], &added].concat());
     assert!(!log.to_string().contains("hooks.example.com"), "{log}");
     let shown = told.server.visitor().text("/moderations").await;
     assert!(shown.contains("changed") && shown.contains("the webhooks"), "{shown}");

@@ -2,7 +2,6 @@
 //! marked as read.
 
 use reqwest::{Method, StatusCode};
-use serde_json::Value;
 use tidings_domain::accounts::inbox::send_message;
 use tidings_domain::values::UserId;
 
@@ -11,13 +10,9 @@ use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Server, in_memory};
 
-async fn entries(user: &Client) -> Vec<Value> {
-    ok(user.api_get("/api/inbox").await)["entries"].as_array().unwrap().clone()
-}
-
 /// The ids of what is unread.
 async fn unread(user: &Client) -> Vec<String> {
-    let entries = entries(user).await;
+    let entries = user.inbox().await;
     let unread = entries.iter().filter(|entry| entry["read"] == false);
     unread.map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
@@ -94,7 +89,7 @@ async fn the_page_that_a_row_leads_to_reads_its_entries(server: Server) {
     open(&server, &alice, "/news/1?at=1", &[]).await;
     bob.reply(news, 1, "Third").await;
     open(&server, &alice, "/news/1", &[]).await;
-    assert_eq!(entries(&alice).await.len(), 6);
+    assert_eq!(alice.inbox().await.len(), 6);
 }
 
 #[in_memory]
@@ -153,7 +148,7 @@ async fn followers_one_after_the_other_are_one_row(server: Server) {
     assert!(rows[2].contains("member-3, member-2 and 2 others follow you"), "{rows:?}");
     assert!(inbox.links_to("/@alice/followers"));
     // The API has them one by one.
-    assert_eq!(entries(&alice).await.len(), 7);
+    assert_eq!(alice.inbox().await.len(), 7);
     // The followers of somebody else say nothing about one's own.
     page(&alice, "/@member-0/followers").await;
     open(&server, &alice, "/@alice/followers", &["mention:tweet:1"]).await;

@@ -158,6 +158,9 @@ async fn the_operator_says_how_many_invitations_there_are() {
     let (_server, _, bob) = site(Engine::Memory, &[("accounts.invitations", "1")]).await;
     invite(&bob).await;
     assert_eq!(refused(bob.api_post("/api/invite", &[]).await), "You have used all of your 1 invitation.");
+    let shown = page(&bob, "/settings/invitations").await;
+    assert!(shown.content().contains("You have used all of your 1 invitation."), "{}", shown.content());
+    assert!(!shown.content().contains("Make an invitation"), "{}", shown.content());
 }
 
 #[tokio::test]
@@ -245,6 +248,7 @@ async fn the_page_makes_lists_and_withdraws_invitations() {
     assert!(shown.content().contains("You have 4 invitations left."), "{}", shown.content());
     let (code, _) = server.sorted("invites:open:2").await.remove(0);
     assert!(shown.content().contains(&format!("/register?invitation={code}")));
+    assert!(shown.forms().iter().any(|form| form.action == "/settings/invitations/withdraw"));
     // A visitor who opens the link sees who invites.
     let register = page(&server.visitor(), &format!("/register?invitation={code}")).await;
     assert!(register.content().contains("bob invites you."), "{}", register.content());

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tidings_domain::keys;
 use tidings_web::route::{ErrorFormat, Facts, Listed};
 
-use crate::client::{Client, ok, refused, refused_saying};
+use crate::client::{Client, ids, ok, refused, refused_saying};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_to};
 use crate::routes::shared_reads;
@@ -37,8 +37,8 @@ async fn listed(client: &Client, path: &str) -> Vec<u64> {
 /// The stories that a call of the API returns, and the number of all.
 async fn called(client: &Client, path: &str) -> (Vec<u64>, u64) {
     let answer = ok(client.api_get(path).await);
-    let entries = answer["news"].as_array().or(answer["articles"].as_array()).unwrap();
-    (entries.iter().map(|entry| entry["id"].as_u64().unwrap()).collect(), answer["count"].as_u64().unwrap())
+    let list = if answer["news"].is_array() { "news" } else { "articles" };
+    (ids(&answer[list]), answer["count"].as_u64().unwrap())
 }
 
 /// The date of a time of the tests' clock.

@@ -13,8 +13,8 @@ use crate::store_check::demand_clean;
 /// An administrator, a moderator, and two members.
 async fn people(server: &Server) -> [Client; 4] {
     let alice = server.register("alice").await;
-    let [moderator, bob, carol] = server.people(["mod", "bob", "carol"]).await;
-    server.set_field("user:2", "flags", "m").await;
+    let moderator = server.moderator("mod").await;
+    let [bob, carol] = server.people(["bob", "carol"]).await;
     [alice, moderator, bob, carol]
 }
 

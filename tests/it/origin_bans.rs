@@ -157,8 +157,7 @@ async fn a_trial_counts_those_whom_a_ban_would_stop(server: Server) {
 #[in_memory(PROXY)]
 async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
     let alice = server.register("alice").await;
-    let moderator = server.member("moderator").await;
-    server.set_field("user:2", "flags", "m").await;
+    let moderator = server.moderator("moderator").await;
     let network = "what=network&value=192.0.2.0/24&scope=both&reason=a flood";
     refused_saying(ban(&moderator, network).await, "Only administrators");
     assert_eq!(moderator.get("/moderate/bans").await.status, 403);

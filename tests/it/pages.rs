@@ -575,8 +575,7 @@ pub fn local_links(page: &Page) -> BTreeSet<String> {
 #[tokio::test]
 async fn no_page_links_to_one_that_refuses_its_reader() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    let [moderator, silenced] = server.people(["moderator", "silenced"]).await;
-    server.set_field(&format!("user:{}", moderator.user_id), "flags", "m").await;
+    let (moderator, silenced) = (server.moderator("moderator").await, server.member("silenced").await);
     ok(alice.moderate("silence", ("user", "silenced"), &[("reason", "spam"), ("hours", "1")]).await);
     // Nobody may change what was written before.
     server.advance(3_600 * 24 * 30);

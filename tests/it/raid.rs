@@ -13,8 +13,7 @@ use crate::store_check::demand_clean;
 
 /// An administrator, a moderator, and some members.
 async fn site(server: &Server, members: &[&str]) -> [Client; 2] {
-    let staff = [server.register("alice").await, server.member("mod").await];
-    server.set_field("user:2", "flags", "m").await;
+    let staff = [server.register("alice").await, server.moderator("mod").await];
     for name in members {
         server.member(name).await;
     }

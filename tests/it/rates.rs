@@ -64,8 +64,7 @@ async fn site(engine: Engine, settings: Settings<'_>) -> (Server, Vec<Client>) {
 }
 
 async fn furnish(server: &Server) -> Vec<Client> {
-    let author = server.member("author").await;
-    server.set_field("user:1", "flags", "a").await;
+    let author = server.administrator("author").await;
     for number in 1..=8 {
         author.submit_text(&format!("Story {number}"), "text").await;
     }

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::client::{PASSWORD, ok};
+use crate::client::{PASSWORD, ok, refused, refused_saying};
 use crate::community::Community;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
@@ -23,20 +23,17 @@ async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
         for untrue in untrue.split('|') {
             assert!(!content.contains(untrue), "{path}: {untrue}: {content}");
         }
-        assert!(
-            content.contains("No more ") && content.contains("Go to the first page"),
-            "{path}: {content}"
-        );
+        let is_told = content.contains("No more ") && content.contains("Go to the first page");
+        assert!(is_told, "{path}: {content}");
     }
 }
 
 #[in_memory]
 async fn no_visitor_is_told_that_an_account_was_deactivated(server: Server) {
     let shown = page(&server.visitor(), "/settings/deactivated").await;
-    assert!(shown.content().contains("If you have deleted your account"), "{}", shown.content());
-    assert!(
-        !shown.heading().contains("Account deleted") && !shown.content().contains("your profile is gone")
-    );
+    let content = shown.content();
+    assert!(content.contains("If you have deleted your account"), "{content}");
+    assert!(!shown.heading().contains("Account deleted") && !content.contains("your profile is gone"));
     let alice = server.register("alice").await;
     assert_eq!(page(&alice, "/settings/deactivated").await.heading(), "Your account is active");
 }
@@ -61,12 +58,8 @@ async fn a_refused_button_is_no_missing_page(server: Server) {
         let answer = alice.get(path).await;
         let shown = Page::of(&answer);
         assert_eq!((answer.status.as_u16(), shown.heading()), (400, "This link is damaged"), "{path}");
-        let page = path.split('?').next().unwrap();
-        assert!(
-            shown.content().contains("Go to the first page") && shown.links_to(page),
-            "{}",
-            shown.content()
-        );
+        let (page, content) = (path.split('?').next().unwrap(), shown.content());
+        assert!(content.contains("Go to the first page") && shown.links_to(page), "{content}");
     }
 }
 
@@ -79,10 +72,8 @@ async fn every_bad_path_answers_a_page_of_the_site() {
         if !is_page {
             continue;
         }
-        let bad: Vec<String> = route
-            .split('/')
-            .map(|part| if part.contains('{') { "%FF".to_owned() } else { part.to_owned() })
-            .collect();
+        let bad: Vec<&str> =
+            route.split('/').map(|part| if part.contains('{') { "%FF" } else { part }).collect();
         for client in [&alice, &server.visitor()] {
             let answer = client.get(&bad.join("/")).await;
             if answer.status == StatusCode::SEE_OTHER {
@@ -126,13 +117,12 @@ async fn a_password_is_no_name_and_no_common_one_with_digits(server: Server) {
         ("gardener", "garden.example", "the name of this site"),
         ("gardener", "password1234", "most common"),
     ] {
-        let told = crate::client::refused(sign_up(name, password).await);
+        let told = refused(sign_up(name, password).await);
         assert!(told.contains(why), "{password}: {told}");
     }
     ok(sign_up("gardener", PASSWORD).await);
     let gardener = server.visitor().log_in("gardener", PASSWORD).await;
-    let told = crate::client::refused(gardener.update_profile("", "", "gardener1234").await);
-    assert!(told.contains("your username"), "{told}");
+    refused_saying(gardener.update_profile("", "", "gardener1234").await, "your username");
 }
 
 #[in_memory]

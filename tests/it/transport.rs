@@ -53,7 +53,8 @@ async fn receive_all(stream: &mut TcpStream) -> Vec<u8> {
     bytes
 }
 
-fn get(path: &str) -> String {
+/// A request without a body.
+pub fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 

@@ -360,8 +360,7 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only(server: S
         assert_eq!(refused(bob.api_post(path, fields).await), "Only administrators can do this.", "{path}");
     }
     // A moderator's role waits, too.
-    let carol = server.register("carol").await;
-    server.set_field("user:3", "flags", "m").await;
+    let carol = server.moderator("carol").await;
     let lock = async |by: &Client| refused(by.moderate("lock", ("story", "1"), &[]).await);
     let message = lock(&carol).await;
     assert!(message.contains("/settings/two-factor"), "{message}");
@@ -390,8 +389,7 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only(server: S
 #[in_memory]
 async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
     let admin = server.register("admin").await;
-    let moderator = server.member("mod").await;
-    server.set_field("user:2", "flags", "m").await;
+    let moderator = server.moderator("mod").await;
     let author = server.member("bob").await;
     let story = author.submit_text("Hello", "world").await;
     let comment = author.comment(story, "a removed text").await;

@@ -127,8 +127,7 @@ fn cases() -> Vec<Case> {
 async fn site(engine: Engine) -> (Server, Client, Client) {
     let server = Server::start(engine, &[]).await;
     let alice = server.register("alice").await;
-    let moderator = server.member("mod").await;
-    server.set_field("user:2", "flags", "m").await;
+    let moderator = server.moderator("mod").await;
     let [bob, carol] = server.people(["bob", "carol"]).await;
     bob.submit_link("A story", "http://example.com/1").await;
     bob.comment(1, "some words").await;

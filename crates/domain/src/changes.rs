@@ -102,9 +102,7 @@ pub(crate) fn note(batch: &mut Batch) {
             changed.extend(ids.map(|comment| Findable::Comment(CommentAddress { news, comment })));
         }
     }
-    for found in changed {
-        batch.sorted_append(keys::CHANGES, found.to_string());
-    }
+    changed.into_iter().for_each(|found| batch.sorted_append(keys::CHANGES, found.to_string()));
 }
 
 /// Whether a batch changes nothing of a comment but its votes: the comment as it was read is in a check.

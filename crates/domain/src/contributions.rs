@@ -18,7 +18,7 @@ use crate::values::{
     Closed, CommentAddress, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing,
     Timestamp, UserId, Withheld,
 };
-use crate::{Error, News, NothingToDo, Refusal, Result, Site, Tweet, User, keys};
+use crate::{At, Error, News, NothingToDo, Refusal, Result, Site, Tweet, User, keys};
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, read};
 use tidings_language::t;
 
@@ -121,7 +121,7 @@ impl Contribution {
     /// [`Refusal::CannotBeFlagged`] for a profile, or the store's.
     pub(crate) async fn remove(
         &self,
-        (site, now): (&Site, Moment),
+        (site, now): At<'_, Moment>,
         batch: &mut Batch,
         (line, state): (ModerationId, Withheld),
     ) -> Result<()> {
@@ -142,12 +142,7 @@ impl Contribution {
     }
 
     /// Adds to a batch that a post has another state. The batch fails if it has changed meanwhile.
-    fn change(
-        &self,
-        batch: &mut Batch,
-        (site, now): (&Site, Timestamp),
-        change: impl FnOnce(&mut dyn Moderated),
-    ) {
+    fn change(&self, batch: &mut Batch, (site, now): At<'_>, change: impl FnOnce(&mut dyn Moderated)) {
         match self {
             Self::Story(story) => story.change_with(batch, (site, now), |news| change(news)),
             Self::Comment(stored) => {
@@ -184,7 +179,7 @@ impl Contribution {
     /// profile, or the store's.
     pub(crate) async fn put_back(
         &self,
-        (site, now): (&Site, Moment),
+        (site, now): At<'_, Moment>,
         batch: &mut Batch,
     ) -> Result<Option<Job>> {
         let tweet = match self {

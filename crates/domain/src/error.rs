@@ -438,6 +438,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Refuses if something is so.
+    ///
+    /// # Errors
+    /// Itself, if it is so.
+    pub fn when(self, is_so: bool) -> Result<(), Self> {
+        if is_so { Err(self) } else { Ok(()) }
+    }
+
     /// There is nothing of a kind, as far as somebody may know.
     pub(crate) const fn no_such(kind: PostKind) -> Self {
         match kind {

@@ -163,9 +163,7 @@ impl<'a> Export<'a> {
         owner: Actor<'a>,
         session: &'a VisitSession,
     ) -> Result<Self> {
-        if session.user_id != owner.id {
-            return Err(Refusal::SessionEnded.into());
-        }
+        Refusal::SessionEnded.when(session.user_id != owner.id)?;
         let place = ExportSlot::begin(site.of(), owner.id)?;
         owner.look(site, now, RatedAction::Export).await?;
         let hash = site.store.fetch(read::hash(keys::user(owner.id))).await?;

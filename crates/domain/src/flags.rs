@@ -59,18 +59,12 @@ pub async fn flag(
     let flagged = site.act(&home, || async {
         let subject = Contribution::read(site, thing).await?;
         subject.demand_shown()?;
-        if subject.author() == actor.id {
-            return Err(Refusal::OwnFlag.into());
-        }
+        Refusal::OwnFlag.when(subject.author() == actor.id)?;
         let reads = (ThingFlags::on(thing.clone()), weight_of_next(actor.id));
         let (mut flags, weight) = site.store.fetch(reads).await?;
         let weight = if trust::is_trusted(site, now, actor.user) { weight } else { weight.half() };
-        if flags.of(actor.id).is_some() {
-            return Err(Refusal::FlaggedAlready.into());
-        }
-        if flags.count() >= MAX_FLAGS {
-            return Err(Refusal::FlaggedEnough.into());
-        }
+        Refusal::FlaggedAlready.when(flags.of(actor.id).is_some())?;
+        Refusal::FlaggedEnough.when(flags.count() >= MAX_FLAGS)?;
         let Flagging { reason, note } = flagging;
         let flag = Flag { reason: *reason, time: now, weight, decided: None, note: note.as_str().into() };
         let mut batch = Batch::new();
@@ -101,9 +95,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
     let unflagged = site.act(&home, || async {
         let mut flags = site.store.fetch(ThingFlags::on(thing.clone())).await?;
         let flag = flags.of(actor.id).ok_or(Refusal::NoSuchFlag)?;
-        if !flag.waits() {
-            return Err(Refusal::FlagDecided.into());
-        }
+        Refusal::FlagDecided.when(!flag.waits())?;
         let subject = Contribution::find(site, thing).await?;
         let mut batch = Batch::new();
         let is_hidden =
@@ -166,9 +158,7 @@ async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &Fl
         // A link to somewhere else is as good: moderators can follow it.
         return NewsUrl::parse(note.as_str()).map(|_| ()).map_err(|_| Refusal::DuplicateOfWhat.into());
     };
-    if *thing == Thing::Story(other) {
-        return Err(Refusal::DuplicateOfWhat.into());
-    }
+    Refusal::DuplicateOfWhat.when(*thing == Thing::Story(other))?;
     let news = site.store.fetch(News::by_id(other)).await?;
     match news {
         Some(news) if !news.deleted && news.state().is_known_to(person) => Ok(()),

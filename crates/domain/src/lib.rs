@@ -105,7 +105,7 @@ pub(crate) use self::process_state::process_state;
 pub(crate) use self::repeats::KeptAnswer;
 pub(crate) use self::report::Advance;
 pub(crate) use self::site::Applied;
-pub use self::site::Site;
+pub use self::site::{At, Site};
 pub use self::timelines::tweets::Tweet;
 pub use error::{Error, NothingToDo, Refusal, Result};
 pub use tidings_supervision as supervision;

@@ -569,14 +569,11 @@ mod tests {
                 assert_eq!(state_of(&site.store).await.unwrap().layout, 3);
             }
         }
-    }
-
-    #[tokio::test]
-    async fn an_empty_store_only_gets_its_version() {
-        let site = Site::in_memory().await;
-        run(&site, &three()).await.unwrap();
-        assert_eq!(get(&site, "planted").await, None);
-        assert_eq!(state_of(&site.store).await.unwrap().layout, 3);
+        // An empty store only gets its version.
+        let empty = Site::in_memory().await;
+        run(&empty, &three()).await.unwrap();
+        assert_eq!(get(&empty, "planted").await, None);
+        assert_eq!(state_of(&empty.store).await.unwrap().layout, 3);
     }
 
     #[tokio::test]

@@ -166,9 +166,7 @@ impl PostRules {
     fn matching_text(&self, text: &str) -> Vec<usize> {
         let mut found: Vec<usize> = self.regexes.matches(text).collect();
         if !self.phrases.is_empty() {
-            for reading in lookalikes::readings(text) {
-                found.extend(self.phrases.matches(&reading));
-            }
+            lookalikes::readings(text).iter().for_each(|reading| found.extend(self.phrases.matches(reading)));
         }
         found
     }

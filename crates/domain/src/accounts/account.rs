@@ -11,7 +11,7 @@ use crate::values::email;
 use crate::values::{
     About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId, never_logged,
 };
-use crate::{Applied, Error, Refusal, Result, Site, User, keys};
+use crate::{Applied, At, Error, Refusal, Result, Site, User, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 
@@ -162,9 +162,7 @@ pub async fn update_profile(
             sessions::choose_password(batch, user.id, &hash);
             checks
         });
-        if !ended.await? {
-            return Err(Refusal::SessionEnded.into());
-        }
+        Refusal::SessionEnded.when(!ended.await?)?;
         return Ok(Some(session));
     }
     let mut batch = Batch::new();
@@ -181,14 +179,12 @@ pub async fn update_profile(
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
 pub(crate) async fn confirm_current_password(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     owner: Owner<'_>,
     typed: &CurrentPassword,
 ) -> Result<String> {
     let typed = typed.0.as_deref().filter(|typed| !typed.is_empty());
-    if typed.is_none() && owner.user.has_password {
-        return Err(Refusal::CurrentPasswordNeeded.into());
-    }
+    Refusal::CurrentPasswordNeeded.when(typed.is_none() && owner.user.has_password)?;
     match sessions::confirm_password((site, now), owner, typed.unwrap_or_default()).await {
         Err(Error::Refused(Refusal::WrongCredentials)) => Err(Refusal::CurrentPasswordWrong.into()),
         confirmed => confirmed,

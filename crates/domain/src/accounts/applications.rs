@@ -53,16 +53,11 @@ fn thing(username: &str) -> Thing {
 
 /// Adds an application to the batch that creates its account. Its text is empty if many accounts
 /// were created, so that this one waits without having been asked for an application.
-pub(crate) fn write_application(
-    batch: &mut Batch,
-    now: Timestamp,
-    (id, username): (UserId, &str),
-    text: &str,
-) {
+pub(crate) fn write_application(batch: &mut Batch, now: Timestamp, (id, name): (UserId, &str), text: &str) {
     let time = now.to_string();
     let fields = [(TEXT, text), (APPLIED, &time), (PENDING, "1"), (DEACTIVATED, &time)];
     batch.set_fields(keys::user(id), fields);
-    review::enqueue(batch, &thing(username), now);
+    review::enqueue(batch, &thing(name), now);
 }
 
 /// Adds to the batch that deactivates an account that the text of its application is forgotten.
@@ -77,9 +72,7 @@ pub(crate) fn forget(batch: &mut Batch, id: UserId) {
 /// # Errors
 /// [`Refusal::ApplicationWaits`] or [`Refusal::ApplicationRejected`].
 pub(crate) fn admit_login(user: &Hash) -> Result<(), Refusal> {
-    if user.get(PENDING).is_some() {
-        return Err(Refusal::ApplicationWaits);
-    }
+    Refusal::ApplicationWaits.when(user.get(PENDING).is_some())?;
     if user.get(REJECTED).is_some() {
         let reason = user.get(REASON).unwrap_or_default().to_owned();
         return Err(Refusal::ApplicationRejected { reason });
@@ -144,9 +137,7 @@ pub(crate) async fn write_rejection(
 /// somebody else has taken the name; or the store's.
 pub(crate) async fn write_reopening(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = application(site, username).await?;
-    if application.is_pending {
-        return Err(Refusal::NoSuchApplication.into());
-    }
+    Refusal::NoSuchApplication.when(application.is_pending)?;
     let (id, key) = (application.user_id, keys::user(application.user_id));
     let sessions = AllSessions::read(site, id).await?;
     batch.string_equals(keys::username_to_id(username), id.to_string());
@@ -163,9 +154,7 @@ pub(crate) async fn write_reopening(site: &Site, batch: &mut Batch, username: &s
 /// The application of a name that waits. Adds to the batch that it no longer does.
 async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Application> {
     let application = application(site, username).await?;
-    if !application.is_pending {
-        return Err(Refusal::NoSuchApplication.into());
-    }
+    Refusal::NoSuchApplication.when(!application.is_pending)?;
     let key = keys::user(application.user_id);
     batch.field_equals(&key, PENDING, "1");
     batch.delete_field(&key, PENDING);
@@ -240,8 +229,6 @@ impl NameHolders {
             // It has written nothing, so nothing refers to it.
             batch.delete(keys::user(*id));
         }
-        for (key, _) in &self.names {
-            batch.set(key, id.to_string());
-        }
+        self.names.iter().for_each(|(key, _)| batch.set(key, id.to_string()));
     }
 }

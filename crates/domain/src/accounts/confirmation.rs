@@ -18,7 +18,7 @@ use crate::rates::counted::Limited;
 use crate::values::{
     CONFIRMATION_SECONDS, Email, MAX_REFUSED_MAILS, STAFF_CHUNK, Timestamp, UserId, random_token,
 };
-use crate::{Advance, Refusal, Result, Site, User, keys};
+use crate::{Advance, At, Refusal, Result, Site, User, keys};
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -87,12 +87,7 @@ impl User {
 /// Adds to a batch that the owner of an account gives it another e-mail address, or takes a change
 /// back that waits. The batch is rejected if the address was changed meanwhile. Returns what the
 /// present address is told.
-pub(crate) fn write_email(
-    batch: &mut Batch,
-    (site, now): (&Site, Timestamp),
-    user: &User,
-    typed: &str,
-) -> Option<Notice> {
+pub(crate) fn write_email(batch: &mut Batch, (site, now): At<'_>, user: &User, text: &str) -> Option<Notice> {
     let key = keys::user(user.id);
     for (field, value) in
         [("email", &user.email), (CONFIRMED_EMAIL, &user.confirmed_email), (NEW_EMAIL, &user.new_email)]
@@ -102,25 +97,25 @@ pub(crate) fn write_email(
             batch.field_equals(&key, field, value);
         }
     }
-    if typed == user.email {
+    if text == user.email {
         batch.delete_field(&key, NEW_EMAIL);
         if user.is_email_confirmed() {
             batch.delete_field(&key, UNCONFIRMED);
         }
         return None;
     }
-    let notice = if site.sends_mail && !typed.is_empty() && user.is_email_confirmed() {
-        batch.set_field(&key, NEW_EMAIL, typed);
+    let notice = if site.sends_mail && !text.is_empty() && user.is_email_confirmed() {
+        batch.set_field(&key, NEW_EMAIL, text);
         Notice::EmailChanging
     } else {
-        let confirmed = if site.sends_mail { "" } else { typed };
-        write_address(batch, user.id, typed, confirmed);
+        let confirmed = if site.sends_mail { "" } else { text };
+        write_address(batch, user.id, text, confirmed);
         Notice::EmailLeft
     };
     if site.rules.accounts.confirm_email {
         batch.set_field(&key, UNCONFIRMED, "1");
     }
-    if site.sends_mail && !typed.is_empty() {
+    if site.sends_mail && !text.is_empty() {
         outbox::write_confirmation(batch, now, user.id);
     }
     Some(notice)
@@ -218,9 +213,7 @@ pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink> {
     if is_of(&user.new_email) {
         return Ok(ConfirmationLink { email: user.new_email.clone(), user, is_confirmed: false });
     }
-    if !is_of(&user.email) {
-        return Err(Refusal::ConfirmationInvalid.into());
-    }
+    Refusal::ConfirmationInvalid.when(!is_of(&user.email))?;
     // If another address waits, `unconfirmed` refers to that one.
     let is_confirmed = user.is_email_confirmed() && (!user.unconfirmed || !user.new_email.is_empty());
     Ok(ConfirmationLink { email: user.email.clone(), user, is_confirmed })

@@ -32,9 +32,7 @@ pub(crate) fn holder() -> impl Fetch<Value = Option<String>> {
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
 pub(crate) async fn demand_good(site: &Site, token: &WelcomeToken, holder: Option<String>) -> Result<()> {
     let right = token_of(&signing_key_for_strangers(site).await?);
-    if !right.matches(token) || holder.is_some() {
-        return Err(Refusal::WelcomeLinkInvalid.into());
-    }
+    Refusal::WelcomeLinkInvalid.when(!right.matches(token) || holder.is_some())?;
     Ok(())
 }
 

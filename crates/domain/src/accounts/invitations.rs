@@ -135,20 +135,14 @@ fn allowance(
 ) -> Result<Option<u64>, Refusal> {
     let open = open.codes.len() as u64;
     let rules = &site.rules.accounts;
-    if site.account_rules().signup == SignupMode::Closed {
-        return Err(Refusal::SignupClosed);
-    }
+    Refusal::SignupClosed.when(site.account_rules().signup == SignupMode::Closed)?;
     user.demand_confirmed(site)?;
     user.demand_may_post(now)?;
-    if open >= MAX_OPEN_INVITATIONS {
-        return Err(Refusal::TooManyOpenInvitations { limit: MAX_OPEN_INVITATIONS });
-    }
+    Refusal::TooManyOpenInvitations { limit: MAX_OPEN_INVITATIONS }.when(open >= MAX_OPEN_INVITATIONS)?;
     if user.role() > Role::Member {
         return Ok(None);
     }
-    if rules.invitations == 0 {
-        return Err(Refusal::InvitationsAreOff);
-    }
+    Refusal::InvitationsAreOff.when(rules.invitations == 0)?;
     if let Some(lacking) = trust::lacking(&site.rules.trust, now, user) {
         return Err(Refusal::InvitingNeedsTrust(lacking));
     }
@@ -185,36 +179,29 @@ impl KeptAnswer for InvitationCode {
 /// [`Refusal::SignupClosed`], [`Refusal::EmailNotConfirmed`], [`Refusal::InvitationsAreOff`],
 /// [`Refusal::InvitingNeedsTrust`], [`Refusal::NoInvitationsLeft`],
 /// [`Refusal::TooManyOpenInvitations`], or the store's.
-pub async fn invite(
-    site: &Site,
-    now: Timestamp,
-    user: &User,
-    email: Option<&Email>,
-) -> Result<InvitationCode> {
-    let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
+pub async fn invite(site: &Site, now: Timestamp, by: &User, email: Option<&Email>) -> Result<InvitationCode> {
+    let (key, list) = (keys::user(by.id), keys::invites_open(by.id));
     site.act(&list, || async {
-        let reads = (invitations_of(user.id, now), read::field(&key, VERSION));
+        let reads = (invitations_of(by.id, now), read::field(&key, VERSION));
         let ((open, used), version) = site.store.fetch(reads).await?;
-        allowance(site, now, user, (&open, used))?;
+        allowance(site, now, by, (&open, used))?;
         let code = InvitationCode::random()?;
         let invitation = keys::invitation(&code);
         let mut batch = Batch::new();
         // Fails if another one was made meanwhile, which this one has not counted.
         batch.field_unchanged(&key, VERSION, version.as_deref());
         batch.increment_field(&key, VERSION, 1);
-        let fields = [("user_id", user.id.to_string()), ("time", now.to_string())];
+        let fields = [("user_id", by.id.to_string()), ("time", now.to_string())];
         batch.set_fields(&invitation, fields);
         if let Some(email) = email {
             batch.set_field(&invitation, "email", email.as_str());
         }
         batch.expire(&invitation, LIFE);
-        for member in &open.expired {
-            batch.sorted_remove(&list, member);
-        }
+        open.expired.iter().for_each(|member| batch.sorted_remove(&list, member));
         batch.sorted_add(&list, code.expose(), now.as_score());
         batch.expire(&list, LIFE);
         let made = code.clone();
-        user.decide(batch, code, &made)
+        by.decide(batch, code, &made)
     })
     .await
 }

@@ -6,7 +6,7 @@ use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::{CREDENTIALS_VERSION, Device, Session, sealed};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::{Purpose, Timestamp, UserId, random_token};
-use crate::{Error, Refusal, Result, Role, Site, User, keys};
+use crate::{At, Error, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::{Hash, read};
 
 /// The token of a link for an administrator.
@@ -16,9 +16,7 @@ use tidings_keyspace::{Hash, read};
 pub async fn make(site: &Site, now: Timestamp, id: UserId) -> Result<String> {
     let hash = site.store.fetch(read::hash(keys::user(id))).await?;
     let user = User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?;
-    if user.given_role() != Role::Administrator {
-        return Err(Refusal::NotAnAdministrator.into());
-    }
+    Refusal::NotAnAdministrator.when(user.given_role() != Role::Administrator)?;
     let text = format!("{id} {} {}", version(&hash), random_token()?);
     let token = sealed::seal((site, now), Purpose::LoginLink, (&text, "")).await?;
     tracing::info!(target: AUDIT, by = COMMAND_LINE, account = user.username, user = id.0, "made a login link");
@@ -38,7 +36,7 @@ pub async fn owner(site: &Site, now: Timestamp, token: &str) -> Result<User> {
 ///
 /// # Errors
 /// [`Refusal::LoginLinkInvalid`]; [`Refusal::Banned`]; or the store's.
-pub async fn log_in((site, now): (&Site, Timestamp), token: &str, device: &Device) -> Result<Session> {
+pub async fn log_in((site, now): At<'_>, token: &str, device: &Device) -> Result<Session> {
     let opened = log_in::open(site, now, device, || async {
         let user = stored(site, now, token).await?;
         let proof = Proof::Link(token.to_owned());

@@ -59,9 +59,7 @@ impl Mutable {
         Ok(match self {
             Self::User(name) => {
                 let person = user_named(site, name).await?;
-                if person == user {
-                    return Err(Refusal::MutingOneself.into());
-                }
+                Refusal::MutingOneself.when(person == user)?;
                 mute_field(MuteKind::User, person)
             }
             Self::Domain(host) => mute_field(MuteKind::Domain, host),
@@ -84,9 +82,7 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
         if muted.get(&field).is_some() {
             return Decision::Done(()).once(user.request.as_ref(), &());
         }
-        if muted.0.len() >= MAX_MUTES {
-            return Err(Refusal::TooManyMutes { limit: MAX_MUTES as u64 }.into());
-        }
+        Refusal::TooManyMutes { limit: MAX_MUTES as u64 }.when(muted.0.len() >= MAX_MUTES)?;
         let mut batch = Batch::new();
         batch.field_absent(&key, &field);
         batch.set_field(&key, &field, now.timestamp().to_string());

@@ -158,9 +158,7 @@ pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullN
     }
     let reserved = &site.rules.accounts.reserved_names;
     let is_own = |name: &String| lookalikes::folded(name) == lookalikes::folded(&user.username);
-    if candidates.iter().any(|name| reserved.cover(name) && !is_own(name)) {
-        return Err(Refusal::FullNameReserved.into());
-    }
+    Refusal::FullNameReserved.when(candidates.iter().any(|name| reserved.cover(name) && !is_own(name)))?;
     fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let names = candidates.iter().flat_map(|name| [keys::username_to_id(name), keys::username_folded(name)]);
     let holders = site.store.fetch(names.map(read::string).collect::<Vec<_>>()).await?;

@@ -20,7 +20,7 @@ use crate::accounts::unsubscribing::{MAIL_SECRET, token_for};
 use crate::accounts::{EntryId, HostMove, MAIL_REFUSED, Notice};
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
 use crate::values::{DIGEST_CHUNK, Digest, MAIL_CHUNK, Moment, Timestamp, UserId, random_token};
-use crate::{Applied, Decision, Result, Site, User, fields, keys};
+use crate::{Applied, At, Decision, Result, Site, User, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The name of the lane in leases.
@@ -37,7 +37,7 @@ pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score
 /// or the site sends no mail.
 pub(crate) fn write_notices(
     batch: &mut Batch,
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     (user, address): (UserId, &str),
     notices: &[Notice],
 ) {

@@ -126,15 +126,10 @@ fn fingerprint(credentials: [Option<&str>; 3]) -> String {
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
-pub async fn set_new_password(
-    site: &Site,
-    now: Timestamp,
-    token: &str,
-    password: &NewPassword,
-) -> Result<()> {
+pub async fn set_new_password(site: &Site, now: Timestamp, token: &str, new: &NewPassword) -> Result<()> {
     let account = read_link(site, token).await?;
-    roles::demand_password((site, now), account.user_id, password).await?;
-    let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), password).await?;
+    roles::demand_password((site, now), account.user_id, new).await?;
+    let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), new).await?;
     let (reset, key) = (keys::password_reset(token), keys::user(account.user_id));
     let session = Session::new(account.user_id)?;
     let ended = sessions::end_all_sessions(site, &session, None, |batch| {
@@ -150,8 +145,6 @@ pub async fn set_new_password(
         outbox::write_notices(batch, (site, now), (account.user_id, to), &[Notice::PasswordChanged]);
         unused.to_vec()
     });
-    if !ended.await? {
-        return Err(Refusal::ResetLinkInvalid.into());
-    }
+    Refusal::ResetLinkInvalid.when(!ended.await?)?;
     Ok(())
 }

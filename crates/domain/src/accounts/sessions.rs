@@ -14,7 +14,7 @@ use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, id_o
 use crate::accounts::{Owner, applications, origins};
 use crate::passwords::{lacks_salt, salt_beside};
 use crate::values::{Timestamp, UserId, random_token};
-use crate::{Applied, Decision, Refusal, Result, Site, User, keys};
+use crate::{Applied, At, Decision, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, CheckId, Order, read};
 
 pub use crate::accounts::session_store::list;
@@ -40,16 +40,12 @@ pub async fn log_in(
 ///
 /// # Errors
 /// As [`log_in`], and [`Refusal::ConfirmationNeeded`].
-pub(crate) async fn confirm_password(
-    (site, now): (&Site, Timestamp),
-    owner: Owner<'_>,
-    password: &str,
-) -> Result<String> {
-    if !owner.user.has_password {
-        let is_confirmed = owner.session.is_confirmed(now);
+pub(crate) async fn confirm_password((site, now): At<'_>, by: Owner<'_>, password: &str) -> Result<String> {
+    if !by.user.has_password {
+        let is_confirmed = by.session.is_confirmed(now);
         return if is_confirmed { Ok(String::new()) } else { Err(Refusal::ConfirmationNeeded.into()) };
     }
-    let (username, address) = (&*owner.user.username, owner.device.address);
+    let (username, address) = (&*by.user.username, by.device.address);
     let attempt = Attempt { username, password, address, now: None };
     Ok(login::verify(site, &attempt).await?.stored.hash)
 }
@@ -194,9 +190,7 @@ pub(crate) async fn end_all_sessions(
     let key = keys::user(user_id);
     site.act(&key, || async {
         let all = AllSessions::read(site, user_id).await?;
-        if !all.has_owner {
-            return Err(Refusal::NoSuchUser.into());
-        }
+        Refusal::NoSuchUser.when(!all.has_owner)?;
         let mut batch = Batch::new();
         let demanded = further(&mut batch);
         all.end(&mut batch, None);

@@ -238,9 +238,7 @@ impl<'a> Gate<'a> {
             return Err(Refusal::UsernameReserved.into());
         }
         self.names.admit()?;
-        if self.connected.is_some() {
-            return Err(Refusal::IdentityConnected.into());
-        }
+        Refusal::IdentityConnected.when(self.connected.is_some())?;
         if let Some(password) = sign_up.password.filter(|_| self.is_administrator) {
             password.demand_of_staff()?;
         }

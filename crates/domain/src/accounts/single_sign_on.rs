@@ -16,7 +16,7 @@ use crate::accounts::{
 use crate::values::{
     Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId, never_logged,
 };
-use crate::{Applied, Error, Refusal, Result, Site, User, fields, keys};
+use crate::{Applied, At, Error, Refusal, Result, Site, User, fields, keys};
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -58,11 +58,7 @@ impl ProviderLogin {
     /// Refuses people whom the rules keep out. They hold at each login.
     pub(crate) fn demand_allowed(&self, rules: &OidcRules) -> Result<(), Refusal> {
         let address = self.verified_email();
-        if rules.allows(address.as_ref().map(Email::as_str)) {
-            Ok(())
-        } else {
-            Err(Refusal::DomainNotAllowed)
-        }
+        Refusal::DomainNotAllowed.when(!rules.allows(address.as_ref().map(Email::as_str)))
     }
 
     /// The same as a text that only this site can make, which a browser keeps for ten minutes while its owner chooses a
@@ -104,7 +100,7 @@ pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Optio
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn of_banned((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<(String, String)> {
+pub async fn of_banned((site, now): At<'_>, login: &ProviderLogin) -> Result<(String, String)> {
     let id = connected(site, &login.identity).await?.ok_or(Refusal::NoSuchUser)?;
     let name = site.store.fetch(read::field(keys::user(id), "username")).await?;
     Ok((name.ok_or(Refusal::NoSuchUser)?, login.seal(site, now).await?))
@@ -119,11 +115,7 @@ pub(crate) fn holder(identity: &ProviderIdentity) -> impl Fetch<Value = Option<U
 ///
 /// # Errors
 /// [`Refusal::DomainNotAllowed`]; [`Refusal::Banned`] and what else keeps the account from logging in; or the store's.
-pub async fn log_in(
-    (site, now): (&Site, Timestamp),
-    login: &ProviderLogin,
-    device: &Device,
-) -> Result<SignedOn> {
+pub async fn log_in((site, now): At<'_>, login: &ProviderLogin, device: &Device) -> Result<SignedOn> {
     let rules = &site.rules.oidc;
     login.demand_allowed(rules)?;
     let Some(id) = connected(site, &login.identity).await? else {
@@ -148,7 +140,7 @@ pub async fn log_in(
 ///
 /// # Errors
 /// [`Refusal::DomainNotAllowed`]; [`Refusal::IdentityConnected`] if an account is connected to the identity; or the store's.
-pub async fn ticket_to_connect((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<String> {
+pub async fn ticket_to_connect((site, now): At<'_>, login: &ProviderLogin) -> Result<String> {
     login.demand_allowed(&site.rules.oidc)?;
     match connected(site, &login.identity).await? {
         Some(_) => Err(Refusal::IdentityConnected.into()),
@@ -160,7 +152,7 @@ pub async fn ticket_to_connect((site, now): (&Site, Timestamp), login: &Provider
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`], [`Refusal::IdentityConnected`], [`Refusal::SessionEnded`], or the store's.
-pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: &str) -> Result<()> {
+pub async fn connect((site, now): At<'_>, owner: Owner<'_>, ticket: &str) -> Result<()> {
     let login = ProviderLogin::open(site, now, ticket).await?;
     login.demand_allowed(&site.rules.oidc)?;
     let mut batch = Batch::new();
@@ -181,9 +173,7 @@ pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: 
 /// # Errors
 /// [`Refusal::LastWayToLogIn`], [`Refusal::SessionEnded`], or the store's.
 pub async fn disconnect(site: &Site, owner: Owner<'_>) -> Result<()> {
-    if !owner.user.can_log_in_without_provider(site) {
-        return Err(Refusal::LastWayToLogIn.into());
-    }
+    Refusal::LastWayToLogIn.when(!owner.user.can_log_in_without_provider(site))?;
     let key = keys::user(owner.user.id);
     let mut batch = Batch::new();
     let still = owner.session.key.check(&mut batch, owner.user.id);
@@ -227,13 +217,11 @@ impl User {
 /// # Errors
 /// [`Refusal::OtherIdentity`], [`Refusal::SessionEnded`], or the store's.
 pub async fn confirm(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     (user, session): (&User, &VisitSession),
     login: &ProviderLogin,
 ) -> Result<()> {
-    if user.identity.as_ref() != Some(&login.identity) {
-        return Err(Refusal::OtherIdentity.into());
-    }
+    Refusal::OtherIdentity.when(user.identity.as_ref() != Some(&login.identity))?;
     let mut batch = Batch::new();
     session_store::write_confirmed(&mut batch, now, session);
     site.apply(batch).await?.or(Refusal::SessionEnded)?;

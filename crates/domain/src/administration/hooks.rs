@@ -89,9 +89,7 @@ pub async fn change(
         let id = match change {
             HookChange::Add(hook) => {
                 hook.check().map_err(Refusal::from)?;
-                if stored.0.len() >= MAX_HOOKS {
-                    return Err(Refusal::TooManyHooks { limit: MAX_HOOKS }.into());
-                }
+                Refusal::TooManyHooks { limit: MAX_HOOKS }.when(stored.0.len() >= MAX_HOOKS)?;
                 let last: u64 =
                     fields::read_string(count.as_deref(), || keys::HOOKS_COUNT.to_owned()).unwrap_or(0);
                 let id = HookId(last + 1);

@@ -139,9 +139,7 @@ impl StoredArticle {
         let unused = records::add(batch, [self]);
         if let Some(left) = open_for(self.article.time, now) {
             let voted = keys::voted(self.id);
-            for voter in voters {
-                batch.add_member(&voted, keys::user(*voter));
-            }
+            voters.for_each(|voter| batch.add_member(&voted, keys::user(*voter)));
             batch.expire(voted, left);
         }
         unused
@@ -172,9 +170,7 @@ impl Stored for StoredArticle {
     fn entries(&self, entries: &mut RecordEntries) {
         let (name, article) = (self.key(), &self.article);
         if !self.is_listed {
-            for topic in &self.topics {
-                entries.grouped(keys::withheld_group(topic), &name);
-            }
+            self.topics.iter().for_each(|topic| entries.grouped(keys::withheld_group(topic), &name));
             return;
         }
         entries.listed(keys::ARTICLES_BY_TIME, &name, article.time.as_score());

@@ -213,9 +213,7 @@ impl ItemWithArticle {
             batch.delete(voted);
             return;
         };
-        for voter in self.voters.difference(&self.voted) {
-            batch.add_member(&voted, voter);
-        }
+        self.voters.difference(&self.voted).for_each(|voter| batch.add_member(&voted, voter));
         if !matches!(self.expiry, Expiry::In(life) if life.as_secs() <= left) {
             batch.expire(voted, std::time::Duration::from_secs(left));
         }

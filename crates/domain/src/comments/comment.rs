@@ -430,9 +430,7 @@ impl Comment {
 
     /// Removes a user's vote.
     pub(crate) fn take_back_vote(&mut self, voter: UserId) {
-        for votes in [&mut self.up, &mut self.down] {
-            votes.retain(|id| *id != voter.0);
-        }
+        [&mut self.up, &mut self.down].into_iter().for_each(|votes| votes.retain(|id| *id != voter.0));
     }
 
     /// Whether `viewer` may edit it now.
@@ -441,9 +439,7 @@ impl Comment {
     /// The refusal that says why not.
     pub fn may_edit(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
         self.state().demand_known(viewer)?;
-        if viewer.id != self.user_id {
-            return Err(Refusal::NotYourComment);
-        }
+        Refusal::NotYourComment.when(viewer.id != self.user_id)?;
         self.state().demand_editable(viewer)?;
         if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
             return Err(Refusal::TooLateToChange { window_seconds });

@@ -1,10 +1,9 @@
 //! The comments of a user on any story, and the newest of the whole site.
 
-use super::comment::Comment;
 use super::outline::{OneComment, ThreadLine};
 use crate::accounts::{Collapsed, Perspective, Reader, Seen, ShownIn, UserNames, Viewed, Visible};
 use crate::values::{CommentAddress, CommentId, ItemNumber, NewsId, PostState, UserId};
-use crate::{Item, News, Result, Visit, items, keys};
+use crate::{Comment, Item, News, Result, Visit, items, keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};

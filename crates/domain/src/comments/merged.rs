@@ -1,13 +1,12 @@
 //! The threads of stories that were merged into another, for the page of that story.
 
-use super::comment::Comment;
 use super::outline::{Arranged, PartBounds, ThreadLine, ThreadLines};
 use super::threads::{Threads, arrange_elsewhere, place_for_large, wanted_comments};
 use crate::accounts::{CacheResult, UserNames};
 use crate::cache::{Flight, Shared};
 use crate::news::lines::{self, ListedItem, NewsSummary};
 use crate::values::{NewsId, UserId};
-use crate::{Result, Visit, keys};
+use crate::{Comment, Result, Visit, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 

@@ -5,12 +5,11 @@
 //! tells them all, so that posting costs the same in every thread. It goes on while the comment is removed, and ends
 //! when it is deleted.
 
-use super::comment::Comment;
 use crate::accounts::mentioned::{names_in, users_named};
 use crate::accounts::{Delivery, EntryId, Notified};
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
 use crate::values::{CommentAddress, Moment, NewsId, SUBSCRIBERS_AT_ONCE, UserId};
-use crate::{Decision, Result, Site, fields, keys};
+use crate::{Comment, Decision, Result, Site, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 use tidings_text::stored_text::StoredText;
 

@@ -9,8 +9,8 @@ use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::marks::PendingMarks;
 use crate::post_rules::CheckedPost;
 use crate::values::{
-    Body, CommentAddress, CommentId, ItemNumber, Moment, NewsId, RatedAction, Thing, Timestamp, UserId,
-    Withheld, limits, named,
+    Body, CommentAddress, CommentId, ItemNumber, MAX_COMMENTS_PER_THREAD, Moment, NewsId, RatedAction, Thing,
+    Timestamp, UserId, Withheld, named,
 };
 use crate::{
     AUDIT, Actor, CountedAction, Decision, Error, Item, KeptAnswer, News, Refusal, Result, Site, User,
@@ -71,9 +71,7 @@ pub async fn post_comment(
         let mut batch = Batch::new();
         let [id, item] = draw.take(site, &open.counters, &mut batch).await?;
         // Others may have drawn the last ids meanwhile.
-        if id > limits::MAX_COMMENTS_PER_THREAD {
-            return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
-        }
+        Refusal::ThreadFull { limit: MAX_COMMENTS_PER_THREAD }.when(id > MAX_COMMENTS_PER_THREAD)?;
         let address = CommentAddress { news, comment: CommentId(id) };
         let mut comment = Comment::new((address, parent), author.id, body, now);
         comment.withheld = waits.clone().map(Withheld::Held);
@@ -89,9 +87,7 @@ pub async fn post_comment(
         } else {
             let notice = CommentNotice::read(site, moment, &comment, &open.audience).await?;
             if let Some(user) = open.audience.replied_to() {
-                if notice.is_blocked_by(user) {
-                    return Err(Refusal::BlockedBy.into());
-                }
+                Refusal::BlockedBy.when(notice.is_blocked_by(user))?;
                 // If this fails, the next attempt refuses.
                 batch.field_absent(keys::user_blocks(user), author.id.to_string());
             }
@@ -199,9 +195,7 @@ impl OpenThread {
         news.refuse_if_locked()?;
         let drawn = counters.first().and_then(Option::as_deref);
         let drawn: u64 = fields::read(drawn, || thread, NEXT_ID).unwrap_or(0);
-        if drawn >= limits::MAX_COMMENTS_PER_THREAD {
-            return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
-        }
+        Refusal::ThreadFull { limit: MAX_COMMENTS_PER_THREAD }.when(drawn >= MAX_COMMENTS_PER_THREAD)?;
         let mut authors = vec![news.user_id];
         let above = parent.zip(above.flatten());
         if parent.is_some() {
@@ -275,36 +269,31 @@ pub async fn edit_comment(
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
-pub async fn delete_comment(
-    site: &Site,
-    now: Timestamp,
-    viewer: &User,
-    address: CommentAddress,
-) -> Result<Comment> {
-    let (thread, request) = (keys::thread(address.news), viewer.request.as_ref());
+pub async fn delete_comment(site: &Site, now: Timestamp, by: &User, at: CommentAddress) -> Result<Comment> {
+    let (thread, request) = (keys::thread(at.news), by.request.as_ref());
     let deleted = site.act(&thread, || async {
-        let stored = read_stored(site, address).await?;
-        stored.news.state().demand_known(viewer)?;
+        let stored = read_stored(site, at).await?;
+        stored.news.state().demand_known(by)?;
         let before = &stored.comment;
-        if before.deleted && viewer.id == before.user_id {
+        if before.deleted && by.id == before.user_id {
             let done = Posted::changed(CommentChange::Delete, before);
             return Decision::Done(Comment::clone(before)).once(request, &done);
         }
-        before.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        before.may_delete(by, now, site.rules.limits.comment_edit_seconds)?;
         let mut comment = Comment::clone(before);
         comment.deleted = true;
         let mut batch = Batch::new();
         records::change(&mut batch, before, &comment);
         // A comment that readers have flagged still needs a decision: its row stays.
         if comment.withheld.as_ref().is_some_and(Withheld::is_held) {
-            review::settle(&mut batch, &Thing::Comment(address));
+            review::settle(&mut batch, &Thing::Comment(at));
         }
         let done = Posted::changed(CommentChange::Delete, &comment);
         Decision::commit(batch, comment).once(request, &done)
     });
     let comment = deleted.await?;
     site.count(CountedAction::Deletion);
-    tracing::info!(target: AUDIT, by = viewer.username, news = %address.news, comment = %address.comment, "deleted a comment");
+    tracing::info!(target: AUDIT, by = by.username, news = %at.news, comment = %at.comment, "deleted a comment");
     Ok(comment)
 }
 

@@ -5,7 +5,6 @@
 //! the comments that it shows. So only the first reader after a write reads everything, and
 //! nobody holds it for longer than it takes to put it in order.
 
-use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
 use crate::accounts::{CacheResult, OnPage, Perspective, Reader, ShownIn, Sight, UserNames, Viewed};
@@ -17,7 +16,7 @@ use crate::values::{
     CommentAddress, CommentId, CommentOrder, LARGE_THREADS_AT_ONCE, NewsId, SMALL_THREAD_BYTES,
     SMALL_THREAD_COMMENTS, Timestamp, UserId,
 };
-use crate::{Error, Refusal, Result, Site, User, Visit, keys};
+use crate::{Comment, Error, Refusal, Result, Site, User, Visit, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -184,9 +183,7 @@ pub async fn get(
     let (order, posted) = known(visit, arrangement).await?;
     let reordered = Reordered::of(&lines, order, posted);
     let ReadItem { news, mark, subscription, .. } = found;
-    if news.marks.sight == Sight::LeftOut {
-        return Err(Refusal::NoSuchNews.into());
-    }
+    Refusal::NoSuchNews.when(news.marks.sight == Sight::LeftOut)?;
     let reader = visit.viewer_id().map(|viewer| (viewer, mark));
     let (choices, shows_all) = (visit.reader().await?, visit.shows_hidden());
     let thread = Thread { news, lines, subscription, order, reordered, read, reader, choices, shows_all };

@@ -74,9 +74,7 @@ impl ThingFlags {
     /// How often each reason is given by those that wait, the most frequent first.
     pub(crate) fn reasons(&self) -> Vec<(FlagReason, u64)> {
         let mut counts: BTreeMap<FlagReason, u64> = BTreeMap::new();
-        for (_, flag) in self.waiting() {
-            *counts.entry(flag.reason).or_default() += 1;
-        }
+        self.waiting().for_each(|(_, flag)| *counts.entry(flag.reason).or_default() += 1);
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
         counts

@@ -100,12 +100,7 @@ fn note(batch: &mut Batch, source: &str, id: UserId) {
     batch.set_field(keys::IMPORTED_ACCOUNTS, source, id.to_string());
 }
 
-fn write_account(
-    batch: &mut Batch,
-    site: &Site,
-    (id, name): (UserId, &str),
-    created: Timestamp,
-) -> Result<()> {
+fn write_account(batch: &mut Batch, site: &Site, (id, name): (UserId, &str), since: Timestamp) -> Result<()> {
     batch.key_absent(keys::user(id));
     batch.set_fields(
         keys::user(id),
@@ -115,14 +110,14 @@ fn write_account(
             ("password", String::new()),
             // For Lamer News, which cannot refuse a login without one.
             ("salt", random_token()?),
-            ("ctime", created.to_string()),
+            ("ctime", since.to_string()),
             ("karma", site.rules.karma.initial.to_string()),
             ("about", String::new()),
             ("email", String::new()),
             ("auth", String::new()),
             ("apisecret", String::new()),
             ("flags", String::new()),
-            ("karma_incr_time", created.to_string()),
+            ("karma_incr_time", since.to_string()),
         ],
     );
     Ok(())

@@ -9,7 +9,7 @@ use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, author_of, excerpt};
 use crate::review::WaitingRows;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId, decapitalized};
-use crate::{CountedAction, Decision, Refusal, Result, Role, Site, User, keys};
+use crate::{At, CountedAction, Decision, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::read;
 use tidings_language::{p, t};
 
@@ -79,7 +79,7 @@ pub async fn undo(
 
 /// Undoes a line that is no batch and was read.
 pub(super) async fn undo_line(
-    (site, now): (&Site, Moment),
+    (site, now): At<'_, Moment>,
     moderator: &User,
     line: &Line,
     (reason, anonymous): (&Reason, bool),
@@ -188,9 +188,7 @@ async fn act(
     });
     let (id, then) = acted.await?;
     site.of::<WaitingRows>().forget();
-    for begin in then {
-        begin(site);
-    }
+    then.into_iter().for_each(|begin| begin(site));
     site.count(CountedAction::Moderation);
     let through = site.is_for_command.then_some(COMMAND_LINE);
     let (by, action, thing) = (&*moderator.username, deed.action().to_string(), thing.to_string());

@@ -22,12 +22,8 @@ pub(super) async fn answer(
     (text, after): (&MessageText, Option<u64>),
 ) -> Result<Effect> {
     let thread = thread_to_moderate(case, id).await?;
-    if after.is_some_and(|after| after != thread.count) {
-        return Err(Refusal::RowChanged.into());
-    }
-    if thread.count >= MESSAGES_IN_THREAD {
-        return Err(Refusal::ThreadIsFull { limit: MESSAGES_IN_THREAD }.into());
-    }
+    Refusal::RowChanged.when(after.is_some_and(|after| after != thread.count))?;
+    Refusal::ThreadIsFull { limit: MESSAGES_IN_THREAD }.when(thread.count >= MESSAGES_IN_THREAD)?;
     let address = thread.next();
     let delivery = Delivery::read(case.site, None, &[(thread.user_id, EntryId::Answer(address))]).await?;
     let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };

@@ -64,14 +64,8 @@ impl Appeal {
 /// [`Refusal::NoSuchModeration`], [`Refusal::NotYourDecision`], [`Refusal::UndoneAlready`],
 /// [`Refusal::NothingToModerate`] when it has ended by itself, [`Refusal::AppealedAlready`]; or
 /// the store's.
-pub async fn appeal(
-    site: &Site,
-    now: Moment,
-    appellant: &User,
-    id: ModerationId,
-    text: &AppealText,
-) -> Result<()> {
-    write(site, now, (appellant, None), (id, text)).await
+pub async fn appeal(site: &Site, now: Moment, by: &User, id: ModerationId, text: &AppealText) -> Result<()> {
+    write(site, now, (by, None), (id, text)).await
 }
 
 /// Writes an appeal. The proof of somebody without a session is used up in the same batch.
@@ -127,9 +121,7 @@ fn demand_appealable(line: &Line, appellant: UserId, now: Timestamp) -> Result<(
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by));
     }
-    if line.until.is_some_and(|until| until <= now) {
-        return Err(Refusal::NothingToModerate(NothingToDo::Ended));
-    }
+    Refusal::NothingToModerate(NothingToDo::Ended).when(line.until.is_some_and(|until| until <= now))?;
     Ok(())
 }
 
@@ -162,9 +154,7 @@ pub struct DecisionFacts {
 pub async fn decision_about(visit: &mut Visit, viewer: UserId, id: ModerationId) -> Result<DecisionFacts> {
     let (line, appeal) = visit.fetch((Line::by_id(id), Appeal::against(id))).await?;
     let line = line.ok_or(Refusal::NoSuchModeration)?;
-    if line.concerns != Some(viewer) {
-        return Err(Refusal::NotYourDecision.into());
-    }
+    Refusal::NotYourDecision.when(line.concerns != Some(viewer))?;
     let refusal = demand_appealable(&line, viewer, visit.now()).err();
     let Line { time, action, thing, reason, until, .. } = line;
     Ok(DecisionFacts { id, time, action, thing, reason, until, appeal, refusal })
@@ -263,9 +253,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect> 
     let key = keys::appeal(id);
     let appeal = case.site.store.fetch(Appeal::against(id)).await?.ok_or(Refusal::NoSuchAppeal)?;
     let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate(NothingToDo::AppealWaits))?;
-    if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
-        return Err(Refusal::CannotBeUndone.into());
-    }
+    Refusal::CannotBeUndone.when(appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by))?;
     let appellant = case.site.store.fetch(User::by_id(appeal.user_id)).await?;
     case.demand_power_over(&appellant.ok_or(Refusal::NoSuchUser)?)?;
     let mut effect = Effect { concerns: Some(appeal.user_id), ..Effect::default() };

@@ -8,7 +8,7 @@ use super::act::undo_line;
 use super::log::{PART_OF, UNDONE_BY};
 use super::{Line, log};
 use crate::values::{Action, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
-use crate::{Decision, Error, KeptAnswer, Refusal, Result, Site, User, keys};
+use crate::{At, Decision, Error, KeptAnswer, Refusal, Result, User, keys};
 use tidings_keyspace::Batch;
 
 /// The line of a batch that is to be written.
@@ -30,7 +30,7 @@ impl NewBatch<'_> {
     /// what `answer` makes of the number.
     pub(super) async fn write<A: KeptAnswer>(
         &self,
-        (site, now): (&Site, Moment),
+        (site, now): At<'_, Moment>,
         moderator: &User,
         answer: impl Fn(ModerationId) -> A,
     ) -> Result<ModerationId> {
@@ -53,9 +53,7 @@ impl NewBatch<'_> {
                 batch.field_absent(keys::moderation(id), field);
                 batch.set_field(keys::moderation(id), field, line.id.to_string());
             };
-            for part in self.parts {
-                name_in(*part, PART_OF);
-            }
+            self.parts.iter().for_each(|part| name_in(*part, PART_OF));
             if let Some(undone) = self.undoes {
                 name_in(undone, UNDONE_BY);
             }
@@ -69,7 +67,7 @@ impl NewBatch<'_> {
 /// Undoes the parts of a batch that can be undone, the last one first. Returns the number of the line of the undo.
 /// Rounds: those of an undo for each part.
 pub(super) async fn undo(
-    (site, now): (&Site, Moment),
+    (site, now): At<'_, Moment>,
     moderator: &User,
     batch: &Line,
     (reason, anonymous): (&Reason, bool),

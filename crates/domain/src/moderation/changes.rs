@@ -13,7 +13,7 @@ use crate::values::{
     Action, LOG_LINES_SCANNED, ModerationId, OriginBan, REMOVED, RemovedBy, Restriction, RestrictionKind,
     SavedReason, SavedReasons, Thing, Timestamp, UserId, WITHHELD, Withheld,
 };
-use crate::{NothingToDo, Refusal, Result, Role, Site, User, Visit, keys};
+use crate::{At, NothingToDo, Refusal, Result, Role, Site, User, Visit, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -344,7 +344,7 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect> {
 /// Refuses to undo a line whose facts have changed since, and says by which line. Adds to the batch of the undo
 /// that they still stand. Rounds: 1; for a refusal at most 12.
 pub(super) async fn demand_standing(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     line: &Line,
 ) -> Result<impl FnOnce(&mut Batch) + Send + use<>> {
     let fields: Vec<_> = line.changed.iter().map(ChangedFact::read).collect();
@@ -354,13 +354,9 @@ pub(super) async fn demand_standing(
             let by = changed_by(site, line, change).await?;
             return Err(Refusal::ChangedSince { what: change.what(), by }.into());
         }
-        if change.has_ended(now) {
-            return Err(Refusal::NothingToModerate(NothingToDo::WouldHaveEnded).into());
-        }
+        Refusal::NothingToModerate(NothingToDo::WouldHaveEnded).when(change.has_ended(now))?;
     }
-    if has_ended(line, now) {
-        return Err(Refusal::NothingToModerate(NothingToDo::Ended).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::Ended).when(has_ended(line, now))?;
     // A comment is one field with its votes, which the effect itself checks, as it does who removed a tweet.
     let whole: Vec<(String, String, Option<String>)> = line
         .changed

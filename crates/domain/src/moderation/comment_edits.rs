@@ -32,9 +32,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect>
         (None, Some(text)) => (text.as_str().to_owned(), Some(case.now.timestamp())),
         (None, None) => return Err(case.does_not_apply().into()),
     };
-    if comment.body == after {
-        return Err(Refusal::NothingToModerate(NothingToDo::SameText).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::SameText).when(comment.body == after)?;
     let message = t!(
         "A moderator has edited your comment “{excerpt}” {place}: {reason}",
         excerpt = excerpt(&comment.body),

@@ -280,9 +280,7 @@ pub async fn act_on_all(
     let moderator = visit.recognise().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
     moderator.demand_may_moderate(now)?;
     let ids = ids_of(visit, names).await?;
-    if names.iter().any(|name| !ids.contains_key(name)) {
-        return Err(Refusal::NoSuchUser.into());
-    }
+    Refusal::NoSuchUser.when(names.iter().any(|name| !ids.contains_key(name)))?;
     let people = names.iter().filter_map(|name| ids.get(name)).map(|id| User::by_id(*id));
     for person in site.store.fetch(people.collect::<Vec<_>>()).await? {
         let person = person.ok_or(Refusal::NoSuchUser)?;

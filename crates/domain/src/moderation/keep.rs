@@ -9,9 +9,7 @@ use crate::{Refusal, Result};
 pub(super) async fn keep(case: &Case<'_>) -> Result<Effect> {
     let subject = case.row.subject().ok_or(Refusal::NothingWaits)?;
     case.demand_power_over_author(subject.author()).await?;
-    if !case.row.waits() {
-        return Err(Refusal::NothingWaits.into());
-    }
+    Refusal::NothingWaits.when(!case.row.waits())?;
     subject.demand_not_removed()?;
     if !subject.state().is_open() {
         // A post that waits for approval is approved or rejected.

@@ -14,14 +14,10 @@ use tidings_language::t;
 
 /// Merges a story into another.
 pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect> {
-    if id == into {
-        return Err(Refusal::NothingToModerate(NothingToDo::MergedIntoItself).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::MergedIntoItself).when(id == into)?;
     let news = read_story(case, id).await?;
     news.state().demand_open(case.moderator)?;
-    if !news.merged.0.is_empty() {
-        return Err(Refusal::HasMergedStories.into());
-    }
+    Refusal::HasMergedStories.when(!news.merged.0.is_empty())?;
     let target = read_story(case, into).await?;
     target.state().demand_open(case.moderator)?;
     if target.merged.0.len() >= MAX_MERGED_STORIES {

@@ -81,9 +81,7 @@ pub async fn write_without_session(
     message: &NewMessage,
 ) -> Result<(User, MessageAddress)> {
     let Identified { user, proof } = log_in::identify((site, now.timestamp()), typed, address).await?;
-    if user.demand_may_log_in(now.timestamp()).is_ok() {
-        return Err(Refusal::SessionEnded.into());
-    }
+    Refusal::SessionEnded.when(user.demand_may_log_in(now.timestamp()).is_ok())?;
     let written = write_to_moderators(site, now, (&user, Some(&proof)), message).await?;
     Ok((user, written))
 }
@@ -138,9 +136,7 @@ async fn thread_of(site: &Site, now: Moment, member: &User, matter: Matter) -> R
         Matter::Decision(id) => {
             let hash = site.store.fetch(read::hash(keys::moderation(id))).await?;
             let line = Line::from_hash(id, &hash).ok_or(Refusal::NoSuchModeration)?;
-            if line.concerns != Some(member.id) {
-                return Err(Refusal::NotAboutYou.into());
-            }
+            Refusal::NotAboutYou.when(line.concerns != Some(member.id))?;
             (fields::read(hash.get(THREAD), || keys::moderation(id), THREAD), Some(id))
         }
     };
@@ -161,9 +157,7 @@ async fn answer_in(
     (id, message): (MessageThreadId, &NewMessage),
 ) -> Result<MessageAddress> {
     // Nobody else is told that there is such a thread.
-    if moderator.role() < Role::Moderator {
-        return Err(Refusal::NoSuchMessages.into());
-    }
+    Refusal::NoSuchMessages.when(moderator.role() < Role::Moderator)?;
     let NewMessage { text, anonymous, after, .. } = message;
     let deed = Deed::Answer(text.clone(), *after);
     let request = ModerationRequest::new(deed, Thing::Message(id), Reason::default());

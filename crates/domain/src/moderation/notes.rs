@@ -37,9 +37,7 @@ pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect> {
     let person = read_person(case, name).await?.user.id;
     let key = keys::user_notes(person);
     let notes = case.site.store.fetch(read::hash(&key)).await?;
-    if notes.0.len() >= MAX_NOTES {
-        return Err(Refusal::TooManyNotes { limit: MAX_NOTES }.into());
-    }
+    Refusal::TooManyNotes { limit: MAX_NOTES }.when(notes.0.len() >= MAX_NOTES)?;
     let (time, moderator) = (case.now.timestamp(), case.moderator.id);
     let note = StoredNote { time, moderator, text: case.reason.to_string() };
     // The person is not told, so the line does not concern them.

@@ -45,9 +45,7 @@ async fn demand_room_for(case: &Case<'_>, batch: &mut Batch, new: &OriginBan) ->
             return Err(Refusal::BannedAlready(ban.id).into());
         }
     }
-    if count >= MAX_ORIGIN_BANS {
-        return Err(Refusal::TooManyOriginBans { limit: MAX_ORIGIN_BANS as u64 }.into());
-    }
+    Refusal::TooManyOriginBans { limit: MAX_ORIGIN_BANS as u64 }.when(count >= MAX_ORIGIN_BANS)?;
     Ok(())
 }
 

@@ -15,12 +15,8 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect> {
     let mut effect = Effect::default();
     let stored = |(field, kept)| Some((field, kept, person.hash.get(field).filter(|text| !text.is_empty())?));
     let texts: Vec<_> = REMOVED_TEXTS.into_iter().filter_map(stored).collect();
-    if texts.is_empty() {
-        return Err(Refusal::NothingToModerate(NothingToDo::NoTextOfProfile).into());
-    }
-    if person.hash.get(REMOVED).is_some() {
-        return Err(Refusal::NothingToModerate(NothingToDo::EarlierTextRemoved).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::NoTextOfProfile).when(texts.is_empty())?;
+    Refusal::NothingToModerate(NothingToDo::EarlierTextRemoved).when(person.hash.get(REMOVED).is_some())?;
     for (field, kept, text) in texts {
         effect.batch.field_equals(&key, field, text);
         effect.batch.set_fields(&key, [(field, ""), (kept, text)]);

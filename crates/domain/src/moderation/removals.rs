@@ -36,16 +36,12 @@ pub(super) async fn restore(case: &Case<'_>) -> Result<Effect> {
 }
 
 /// Puts a contribution back into all lists, as it was before it was taken out.
-pub(super) async fn put_back(
-    case: &Case<'_>,
-    contribution: &Contribution,
-    removed: &RemovedBy,
-) -> Result<Effect> {
+pub(super) async fn put_back(case: &Case<'_>, post: &Contribution, removed: &RemovedBy) -> Result<Effect> {
     let ends = ended_by(case, removed.line).await?;
     let mut effect = Effect { ends, ..Effect::default() };
-    let states = (contribution.withheld(), removed.earlier.as_ref());
+    let states = (post.withheld(), removed.earlier.as_ref());
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
-    let delivery = contribution.put_back((case.site, case.now), &mut effect.batch).await?;
+    let delivery = post.put_back((case.site, case.now), &mut effect.batch).await?;
     effect.starts(delivery, case.now);
     Ok(effect)
 }

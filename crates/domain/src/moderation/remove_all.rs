@@ -52,9 +52,7 @@ fn store_not_undone(batch: &mut Batch, person: &StoredPerson, lines: &[Moderatio
 pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Effect> {
     let person = read_person(case, name).await?;
     let mut lines = not_undone(&person.hash);
-    if lines.len() >= MAX_REMOVALS_OF_ALL {
-        return Err(Refusal::NothingToModerate(NothingToDo::RemovedTooOften).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::RemovedTooOften).when(lines.len() >= MAX_REMOVALS_OF_ALL)?;
     lines.push(case.id);
     let mut effect = Effect { count: Some(0), in_progress: true, ..Effect::default() };
     store_not_undone(&mut effect.batch, &person, &lines);
@@ -83,9 +81,7 @@ pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: Moderation
     let mut lines = not_undone(&person.hash);
     let before = lines.len();
     lines.retain(|line| *line != origin);
-    if lines.len() == before {
-        return Err(Refusal::NothingToModerate(NothingToDo::PostsRestored).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::PostsRestored).when(lines.len() == before)?;
     let mut effect = Effect { count: Some(0), in_progress: true, ..Effect::default() };
     effect.ends = Some(origin);
     effect.before = Some(POSTS.to_owned());
@@ -180,18 +176,13 @@ async fn restore_next(current: &Step<'_>) -> Result<Decision<StepOutcome>> {
 
 /// Adds to a batch that a post is put back, if it was removed by a line. Returns whether it is: it
 /// may have been put back, removed again or deleted since.
-async fn restore_post(
-    current: &Step<'_>,
-    batch: &mut Batch,
-    thing: &Thing,
-    origin: ModerationId,
-) -> Result<bool> {
-    let (site, now) = (current.site, current.now);
+async fn restore_post(step: &Step<'_>, batch: &mut Batch, thing: &Thing, line: ModerationId) -> Result<bool> {
+    let (site, now) = (step.site, step.now);
     let Some(post) = Contribution::find(site, thing).await? else { return Ok(false) };
-    if post.removal().is_ok_and(|removed| removed.line == origin)
+    if post.removal().is_ok_and(|removed| removed.line == line)
         && let Some(delivery) = unless_refused(post.put_back((site, now), batch).await)?
     {
-        current.starts(delivery);
+        step.starts(delivery);
         return Ok(true);
     }
     Ok(false)

@@ -181,9 +181,7 @@ async fn forget_targets(site: &Site, lines: Vec<ModerationId>) -> Result<()> {
         return Ok(());
     }
     let mut batch = Batch::new();
-    for line in lines {
-        batch.set_field(keys::moderation(line), "target", FORMER);
-    }
+    lines.into_iter().for_each(|line| batch.set_field(keys::moderation(line), "target", FORMER));
     site.store.commit(batch).await?;
     Ok(())
 }

@@ -28,9 +28,7 @@ impl ActedRow {
         let (flags, other) = site.store.fetch((ThingFlags::on(thing.clone()), other)).await?;
         if let Some(SeenRow { since, .. }) = seen {
             let place = other.as_ref().unwrap_or(&flags).place();
-            if place.is_none_or(|place| place.since != *since) {
-                return Err(Refusal::RowChanged.into());
-            }
+            Refusal::RowChanged.when(place.is_none_or(|place| place.since != *since))?;
         }
         Ok(Self { flags, subject: Contribution::find(site, thing).await?, other })
     }

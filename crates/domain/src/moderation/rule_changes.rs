@@ -29,9 +29,7 @@ pub(super) async fn demand_admissible(case: &Case<'_>, id: &str, json: &str) -> 
 /// Refuses a rule too many. Rounds: 1.
 async fn demand_room_for(case: &Case<'_>, rule: PostRule) -> Result<()> {
     let rules = case.site.store.fetch(read::hash(keys::RULES)).await?;
-    if rules.0.len() >= MAX_RULES {
-        return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
-    }
+    Refusal::TooManyRules { limit: MAX_RULES }.when(rules.0.len() >= MAX_RULES)?;
     demand_compilable(rules.0, &rule).await
 }
 

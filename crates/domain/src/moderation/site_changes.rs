@@ -14,28 +14,20 @@ use tidings_language::t;
 
 /// The effect of another announcement and other pinned stories.
 /// `seen` is when the one was made that the administrator has seen.
-pub(super) async fn announce(
-    case: &Case<'_>,
-    announcement: &Announcement,
-    seen: Option<Timestamp>,
-) -> Result<Effect> {
-    let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
+pub(super) async fn announce(case: &Case<'_>, new: &Announcement, seen: Option<Timestamp>) -> Result<Effect> {
+    let pinned = new.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
     let (stories, [before]) =
         case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
     let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| news.state().is_listed());
-    if !stories.iter().all(is_shown) {
-        return Err(Refusal::NoSuchNews.into());
-    }
+    Refusal::NoSuchNews.when(!stories.iter().all(is_shown))?;
     let last = before.as_deref().and_then(Announcement::from_json);
     let last_made = last.as_ref().map_or_else(Timestamp::default, |last| last.made);
-    if seen.is_some_and(|seen| seen != last_made) {
-        return Err(Refusal::RowChanged.into());
-    }
-    let mut announcement = announcement.clone();
+    Refusal::RowChanged.when(seen.is_some_and(|seen| seen != last_made))?;
+    let mut new = new.clone();
     if last.is_some() {
-        announcement.made = announcement.made.max(Timestamp(last_made.0 + 1));
+        new.made = new.made.max(Timestamp(last_made.0 + 1));
     }
-    Ok(announced(before.as_deref(), &announcement))
+    Ok(announced(before.as_deref(), &new))
 }
 
 fn announced(before: Option<&str>, announcement: &Announcement) -> Effect {
@@ -100,9 +92,8 @@ pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Resul
             (*id, present.without(*id), t!("removed: {title}", title = title_of(*id)?).to_string())
         }
     };
-    if reasons.all().len() > MAX_SAVED_REASONS {
-        return Err(Refusal::TooManySavedReasons { limit: MAX_SAVED_REASONS }.into());
-    }
+    Refusal::TooManySavedReasons { limit: MAX_SAVED_REASONS }
+        .when(reasons.all().len() > MAX_SAVED_REASONS)?;
     let mut effect = Effect { reason: Some(what), ..Effect::default() };
     effect.batch.field_unchanged(keys::SITE, REASONS, stored.as_deref());
     if reasons == SavedReasons::default() {

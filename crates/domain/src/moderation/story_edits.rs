@@ -48,12 +48,8 @@ pub(super) async fn edit(
         return undo(case, id, line).await;
     }
     let news = read_editable(case, id).await?;
-    if url.is_some() && news.link().is_none() {
-        return Err(Refusal::TextHasNoUrl.into());
-    }
-    if text.is_some() && news.text().is_none() {
-        return Err(Refusal::NothingToModerate(NothingToDo::LinkHasNoText).into());
-    }
+    Refusal::TextHasNoUrl.when(url.is_some() && news.link().is_none())?;
+    Refusal::NothingToModerate(NothingToDo::LinkHasNoText).when(text.is_some() && news.text().is_none())?;
     let content = url.map(|url| url.as_str().to_owned());
     let content = content.or_else(|| text.map(|text| format!("{TEXT_SCHEME}{}", text.as_str())));
     let before = Version::of(&news);
@@ -63,9 +59,7 @@ pub(super) async fn edit(
         url: content.unwrap_or_else(|| before.url.clone()),
     };
     let what = after.differences(&before).join(" and ");
-    if what.is_empty() {
-        return Err(Refusal::NothingToModerate(NothingToDo::StoryUnchanged).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::StoryUnchanged).when(what.is_empty())?;
     let note = EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() };
     change(case, &news, (after, Some(note)), (Some(case.now.timestamp()), false)).await
 }

@@ -10,9 +10,7 @@ use crate::{News, NothingToDo, Refusal, Result, keys};
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
 pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory> {
     let news = case.site.store.fetch(StoredStory::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
-    if news.deleted {
-        return Err(Refusal::Closed(PostKind::Story, Closed::Deleted).into());
-    }
+    Refusal::Closed(PostKind::Story, Closed::Deleted).when(news.deleted)?;
     case.demand_power_over_author(news.user_id).await?;
     Ok(news)
 }
@@ -20,9 +18,7 @@ pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStor
 /// Locks the thread of a story.
 pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect> {
     let news = read_story(case, id).await?;
-    if news.locked.is_some() {
-        return Err(Refusal::NothingToModerate(NothingToDo::LockedAlready).into());
-    }
+    Refusal::NothingToModerate(NothingToDo::LockedAlready).when(news.locked.is_some())?;
     // The undo of an unlocking locks for the reason that there was.
     let former = case.undoes.and_then(|line| line.changed_from(LOCKED)??.parse::<Lock>().ok());
     let reason = former.map_or_else(|| case.reason.as_str().into(), |former| former.reason);

@@ -1,6 +1,5 @@
 //! A news item as stored: the hash `news:<id>`.
 
-use crate::accounts::users;
 use crate::fields::{self, StoredFields};
 use crate::news::{by_votes, past};
 use crate::post_state::{Moderated, StateFields};
@@ -10,7 +9,7 @@ use crate::values::{
     PostState, REMOVED, RankingRules, RemovedBy, Thing, Timestamp, Topics, TweetId, UNSEEN, UserId, WITHHELD,
     Withheld, is_deleted, list_text, printable, ranking, record_text,
 };
-use crate::{Refusal, Role, keys};
+use crate::{Refusal, Role, User, keys};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -410,16 +409,9 @@ impl News {
     ///
     /// # Errors
     /// The refusal that says why not.
-    pub fn may_change(
-        &self,
-        viewer: &users::User,
-        now: Timestamp,
-        window_seconds: u64,
-    ) -> Result<(), Refusal> {
+    pub fn may_change(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
         self.state().demand_editable(viewer)?;
-        if viewer.id != self.user_id {
-            return Err(Refusal::NotYourNews);
-        }
+        Refusal::NotYourNews.when(viewer.id != self.user_id)?;
         if viewer.role() == Role::Administrator {
             return Ok(());
         }

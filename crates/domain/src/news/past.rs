@@ -51,9 +51,7 @@ pub(crate) fn places(id: NewsId, posted: Timestamp) -> impl Iterator<Item = (Str
 
 /// Adds the score of a story to the lists of its day and its month, if they are stored.
 pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64) {
-    for (list, member) in places(id, posted) {
-        batch.sorted_add_if_present(list, member, score);
-    }
+    places(id, posted).for_each(|(list, member)| batch.sorted_add_if_present(list, member, score));
 }
 
 /// Held while the list of a day or a month is built.

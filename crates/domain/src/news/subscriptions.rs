@@ -42,21 +42,15 @@ fn lists_of(user: UserId) -> [String; 2] {
 /// [`Refusal::NoSuchNews`], for who subscribes those of
 /// [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::SessionEnded`] when the
 /// account has been deactivated meanwhile, or the store's.
-pub async fn subscribe(
-    site: &Site,
-    now: Moment,
-    user: &User,
-    news: NewsId,
-    is_subscribed: bool,
-) -> Result<()> {
+pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId, wanted: bool) -> Result<()> {
     let [subscribed, left] = lists_of(user.id);
-    let (joined, parted) = if is_subscribed { (&subscribed, &left) } else { (&left, &subscribed) };
+    let (joined, parted) = if wanted { (&subscribed, &left) } else { (&left, &subscribed) };
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());
     site.act(&keys::user(user.id), || async {
         let reads = (News::by_id(news), read::score(&subscribers, &member), List::of(joined, news));
         let (item, known, list) = site.store.fetch(reads).await?;
         let item = item.filter(|item| item.state().is_known_to(user)).ok_or(Refusal::NoSuchNews)?;
-        if is_subscribed {
+        if wanted {
             item.state().demand_open(user)?;
         }
         if list.has_it {
@@ -67,7 +61,7 @@ pub async fn subscribe(
         batch.sorted_add(joined, news.to_string(), now.as_score());
         batch.sorted_remove(parted, news.to_string());
         // The place among the subscribers stays: a job may be on its way through them.
-        if is_subscribed && known.is_none() {
+        if wanted && known.is_none() {
             batch.sorted_member_absent(&subscribers, &member);
             batch.sorted_add(&subscribers, &member, now.as_score());
         }

@@ -152,9 +152,7 @@ async fn prepare_group(store: &Store, readers: &NewMarks) -> Result<StoredGroup>
                 batch.set_field(&key, news.to_string(), mark.to_string());
             }
         }
-        for news in oldest(&marks) {
-            batch.delete_field(&key, news.to_string());
-        }
+        oldest(&marks).into_iter().for_each(|news| batch.delete_field(&key, news.to_string()));
     }
     Ok(StoredGroup { batch, marks: stored })
 }

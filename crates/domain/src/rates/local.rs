@@ -62,9 +62,7 @@ impl LocalBuckets {
             let taken = bucket::take_owing(bucket.rate, **state, now);
             after.push(taken.map_err(|wait| Spent { bucket: *bucket, wait })?);
         }
-        for (state, after) in states.iter_mut().zip(after) {
-            **state = after;
-        }
+        states.iter_mut().zip(after).for_each(|(state, after)| **state = after);
         Ok(())
     }
 

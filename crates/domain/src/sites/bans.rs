@@ -108,17 +108,11 @@ pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], [`Refusal::NothingToModerate`] for a ban to lift of a voter
 /// that is banned only with its account, or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
-pub async fn set_ban(
-    site: &Site,
-    now: Timestamp,
-    viewer: &User,
-    voter: VoterId,
-    is_banned: bool,
-) -> Result<()> {
-    viewer.require_admin()?;
-    begin(site, Some((now, viewer)), voter, (BanCause::Sites, is_banned)).await?;
+pub async fn set_ban(site: &Site, now: Timestamp, by: &User, voter: VoterId, is_banned: bool) -> Result<()> {
+    by.require_admin()?;
+    begin(site, Some((now, by)), voter, (BanCause::Sites, is_banned)).await?;
     let done = if is_banned { "banned a voter on sites" } else { "lifted the ban of a voter on sites" };
-    tracing::info!(target: AUDIT, by = viewer.username, %voter, "{done}");
+    tracing::info!(target: AUDIT, by = by.username, %voter, "{done}");
     finish(site, voter).await
 }
 
@@ -153,9 +147,7 @@ async fn begin(
     site.act(&key, || async {
         let (hash, count) =
             site.store.fetch((read::hash(&key), read::sorted_count(keys::voter_votes(voter)))).await?;
-        if hash.is_empty() {
-            return Err(Refusal::NoSuchVoter.into());
-        }
+        Refusal::NoSuchVoter.when(hash.is_empty())?;
         let old = Causes::of(&hash);
         if cause == BanCause::Sites && !is_cause && old == (Causes { sites: false, account: true }) {
             return Err(Refusal::NothingToModerate(NothingToDo::BannedWithAccount).into());
@@ -232,9 +224,7 @@ async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>>
     batch.field_unchanged(&key, MOVED, hash.get(MOVED));
     batch.field_unchanged(&key, NUMBER, hash.get(NUMBER));
     let mut tally = Tally::default();
-    for (host, vote) in &kept {
-        tally.keep(host, voter, *vote);
-    }
+    kept.iter().for_each(|(host, vote)| tally.keep(host, voter, *vote));
     for (host, vote) in &votes {
         match direction {
             BanDirection::Out => tally.undo(host, voter, *vote),

@@ -154,9 +154,7 @@ async fn board_of(
     let (overall, parts) = visit.fetch((overall, parts)).await?;
     let mut of_names = vec![VoteTotals::default(); hosts.len()];
     for part in parts {
-        for (totals, of_part) in of_names.iter_mut().zip(part) {
-            *totals = totals.plus(of_part);
-        }
+        of_names.iter_mut().zip(part).for_each(|(totals, of_part)| *totals = totals.plus(of_part));
     }
     let (mut lines, mut of_names) = (Vec::new(), of_names.into_iter());
     // The lines of sites with votes on both names.
@@ -205,9 +203,7 @@ async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Re
     };
     let read = visit.fetch(keys.iter().map(first).collect::<Vec<_>>()).await?;
     let mut found: HashMap<String, f64> = HashMap::new();
-    for (host, score) in read.into_iter().flatten() {
-        *found.entry(host).or_default() += score.abs();
-    }
+    read.into_iter().flatten().for_each(|(host, score)| *found.entry(host).or_default() += score.abs());
     let mut found: Vec<(String, f64)> = found.into_iter().collect();
     found.sort_by(|(left_host, left), (right_host, right)| {
         right.total_cmp(left).then_with(|| left_host.cmp(right_host))

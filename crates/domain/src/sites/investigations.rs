@@ -29,9 +29,7 @@ pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result
     viewer.require_admin()?;
     let reads = (read::hash(keys::voter(voter)), read::sorted_count(keys::voter_votes(voter)));
     let (hash, count) = site.store.fetch(reads).await?;
-    if hash.is_empty() {
-        return Err(Refusal::NoSuchVoter.into());
-    }
+    Refusal::NoSuchVoter.when(hash.is_empty())?;
     Ok(VoterDetails {
         id: voter,
         created_at: hash.get("created_at").unwrap_or_default().to_owned(),

@@ -142,9 +142,7 @@ impl Tally {
             |(host, network): &(&Hostname, Network)| !known.has(&keys::link_networks(host), *network);
         let missing = changed.into_iter().filter(is_missing);
         let missing = missing.map(|(host, network)| NetworkVotes::of(host, network)).collect::<Vec<_>>();
-        for votes in site.store.fetch(missing).await? {
-            known.learn(votes);
-        }
+        site.store.fetch(missing).await?.into_iter().for_each(|votes| known.learn(votes));
         Ok(known)
     }
 
@@ -284,11 +282,8 @@ fn increment(batch: &mut Batch, keys: [impl Into<String>; 2], member: &str, by: 
 }
 
 /// The sums and counts of some members, in their order, from the sorted set of sums and that of counts.
-pub(super) fn figures(
-    keys: [String; 2],
-    members: &[&Hostname],
-) -> impl Fetch<Value = Vec<VoteTotals>> + use<> {
-    let lists = keys.map(|key| read::scores(key, members.iter().map(|member| member.as_str())));
+pub(super) fn figures(keys: [String; 2], hosts: &[&Hostname]) -> impl Fetch<Value = Vec<VoteTotals>> + use<> {
+    let lists = keys.map(|key| read::scores(key, hosts.iter().map(|member| member.as_str())));
     Fetch::map(lists, |[sums, counts]| {
         let figures = sums.into_iter().zip(counts);
         figures.map(|(sum, count)| VoteTotals { sum: whole(sum), count: whole(count) }).collect()

@@ -98,9 +98,7 @@ pub(super) fn days_twice(
 pub(super) fn forget(batch: &mut Batch, host: &Hostname) {
     let Some([bare, _]) = host.forms() else { return };
     batch.delete(keys::link_twice(&bare));
-    for field in TWICE {
-        batch.delete_field(keys::link(&bare), field);
-    }
+    TWICE.into_iter().for_each(|field| batch.delete_field(keys::link(&bare), field));
 }
 
 /// The stored votes on the two names of a site, with their figures.
@@ -139,9 +137,7 @@ impl StoredNames<'_> {
     /// The figures that are not what the votes of these voters say.
     pub(super) fn differences(&self, bare: &Hostname, counted: &[[TracedVote; 2]]) -> Vec<WrongFigure> {
         let mut twice = Twice::default();
-        for votes in counted {
-            twice.count(votes.map(Some), 1);
-        }
+        counted.iter().for_each(|votes| twice.count(votes.map(Some), 1));
         let number = |hash: Option<&Hash>, field: &str| -> i64 {
             fields::read(hash.and_then(|hash| hash.get(field)), || keys::link_twice(bare), field).unwrap_or(0)
         };

@@ -41,15 +41,9 @@ pub struct SiteVote {
 /// [`Refusal::VotingDisabled`], [`Refusal::TooManyVotes`],
 /// [`Refusal::TooManyVotesFromNetwork`], [`Refusal::TooManyVoters`],
 /// [`Refusal::TooManyVotersOfSite`], [`Refusal::TooManyHostsOfSite`]; or the store's.
-pub async fn vote(
-    site: &Site,
-    now: Timestamp,
-    address: IpAddr,
-    voter: VoterId,
-    ballot: &SiteVote,
-) -> Result<()> {
-    rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, address).await?;
-    let action = Action { site, now, address, voter, ballot, user: None, request: None };
+pub async fn vote(site: &Site, now: Timestamp, from: IpAddr, voter: VoterId, cast: &SiteVote) -> Result<()> {
+    rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, from).await?;
+    let action = Action { site, now, address: from, voter, ballot: cast, user: None, request: None };
     action.run().await
 }
 
@@ -276,12 +270,8 @@ impl Action<'_> {
         let old = before.vote;
         let new = self.ballot.verdict.map(|verdict| self.new_vote(before, verdict));
         let is_new_host = old.is_none() && new.is_some();
-        if is_banned(&before.voter) {
-            return Err(Refusal::VoterBanned.into());
-        }
-        if super::settings::is_true(before.is_disabled.as_deref()) {
-            return Err(Refusal::VotingDisabled.into());
-        }
+        Refusal::VoterBanned.when(is_banned(&before.voter))?;
+        Refusal::VotingDisabled.when(super::settings::is_true(before.is_disabled.as_deref()))?;
         if is_new_host && before.new.count_on(today) >= before.maximum {
             return Err(Refusal::TooManyVotes { maximum: before.maximum }.into());
         }
@@ -339,9 +329,7 @@ impl Action<'_> {
         if self.ballot.verdict.is_none() {
             quota.free(batch, self.voter, self.now);
         } else if before.vote.and_then(|vote| vote.network()) != Some(self.network()) {
-            if quota.is_used_up(self.voter, maximum) {
-                return Err(Refusal::TooManyVotesFromNetwork { maximum });
-            }
+            Refusal::TooManyVotesFromNetwork { maximum }.when(quota.is_used_up(self.voter, maximum))?;
             quota.add(batch, self.voter, self.now);
         }
         Ok(())

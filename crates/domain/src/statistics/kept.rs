@@ -33,16 +33,12 @@ pub async fn keep(site: &Site) -> Result<()> {
         sums.entry(day_key).or_insert_with(|| (Figures::default(), DAY_KEPT)).0.add(&figures.for_day());
     }
     let mut batch = Batch::new();
-    for (key, (figures, seconds)) in &sums {
-        add(&mut batch, key, figures, *seconds);
-    }
+    sums.iter().for_each(|(key, (figures, seconds))| add(&mut batch, key, figures, *seconds));
     if batch.writes().is_empty() {
         return Ok(());
     }
     if let Err(error) = crate::site::apply(&site.store.counted_apart(), batch).await {
-        for (hour, figures) in &taken {
-            site.of::<Unkept>().put(*hour, figures);
-        }
+        taken.iter().for_each(|(hour, figures)| site.of::<Unkept>().put(*hour, figures));
         return Err(error);
     }
     Ok(())

@@ -2,8 +2,8 @@
 //!
 //! A guard gives way where the person may not read the story. So removing a story and putting it back touch no guard.
 
-use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
-use crate::{News, Refusal, Result, Site, User, fields, keys};
+use crate::values::{Closed, NewsId, NewsUrl};
+use crate::{At, News, Refusal, Result, Site, User, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -98,7 +98,7 @@ fn shows_text(news: &News, viewer: &User) -> bool {
 /// # Errors
 /// [`Refusal::UrlPostedRecently`] for a new URL that another story has, if the person may read that one; or the store's.
 pub(crate) async fn move_to(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     (viewer, news): (&User, &News),
     (url, comes_back): (&str, bool),
     batch: &mut Batch,
@@ -106,16 +106,12 @@ pub(crate) async fn move_to(
     let url = NewsUrl::parse_imported(url).ok();
     let new = url.as_ref().map(|url| keys_of(site, url)).unwrap_or_default();
     let held = Holders::read(site, viewer, Some(news.id), holders(site, &new).await?).await?;
-    if held.earlier.is_some() && !comes_back {
-        return Err(Refusal::UrlPostedRecently.into());
-    }
+    Refusal::UrlPostedRecently.when(held.earlier.is_some() && !comes_back)?;
     forget(site, batch, news).await?;
     let age = if comes_back { now.seconds_since(news.ctime) } else { 0 };
     let life = Duration::from_secs(site.rules.limits.repost_seconds.saturating_sub(age));
     if let Some(url) = url.filter(|_| held.earlier.is_none() && !life.is_zero()) {
-        for key in &new {
-            held.demand_free(batch, key);
-        }
+        new.iter().for_each(|key| held.demand_free(batch, key));
         hold(batch, &url, news.id, life);
     }
     Ok(())

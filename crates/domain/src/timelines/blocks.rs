@@ -19,9 +19,7 @@ use tidings_keyspace::{Batch, read};
 pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<()> {
     user.spend(site, now, RatedAction::Follow).await?;
     let person = user_named(site, name).await?;
-    if person == user.id {
-        return Err(Refusal::BlockingOneself.into());
-    }
+    Refusal::BlockingOneself.when(person == user.id)?;
     let (blocks, followers) = (keys::user_blocks(user.id), keys::followers(user.id));
     let unfollowed = site.act(&blocks, || async {
         let (blocked, follows) =
@@ -30,9 +28,7 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
         if blocked.get(&person.to_string()).is_some() && !follows {
             return Decision::Done(None).once(user.request.as_ref(), &());
         }
-        if blocked.0.len() as u64 >= MAX_BLOCKS {
-            return Err(Refusal::TooManyBlocks { limit: MAX_BLOCKS }.into());
-        }
+        Refusal::TooManyBlocks { limit: MAX_BLOCKS }.when(blocked.0.len() as u64 >= MAX_BLOCKS)?;
         let (mut batch, mut job) = (Batch::new(), None);
         batch.set_field(&blocks, person.to_string(), now.timestamp().to_string());
         if follows {

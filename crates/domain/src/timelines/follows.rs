@@ -26,9 +26,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     follower.demand_may_post(now.timestamp())?;
     follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
-    if author == follower.id {
-        return Err(Refusal::FollowingOneself.into());
-    }
+    Refusal::FollowingOneself.when(author == follower.id)?;
     let author_key = keys::user(author);
     let followings = keys::followings(follower.id);
     let notice = Limited::FollowNotices(author, follower.id);
@@ -43,15 +41,11 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let reads = (fields, tweets, known, notice.counted(&site.rules), blocked, Home::of(follower.id));
         let (fields, tweets, (since, count), told, blocked, home) = site.store.fetch(reads).await?;
         let [Some(_), None, version] = fields else { return Err(Refusal::NoSuchUser.into()) };
-        if blocked.is_some() {
-            return Err(Refusal::BlockedBy.into());
-        }
+        Refusal::BlockedBy.when(blocked.is_some())?;
         if since.is_some() {
             return Decision::Done(None).once(request, &());
         }
-        if count >= MAX_FOLLOWINGS {
-            return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
-        }
+        Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.when(count >= MAX_FOLLOWINGS)?;
         let is_told = told.is_reached();
         let entry = (!is_told).then_some((author, EntryId::Follow(follower.id)));
         let delivery = Delivery::read(site, Some(follower.id), entry.as_slice()).await?;
@@ -214,9 +208,7 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
     let mut merge = Merge::new(vec![list.clone()], wanted, None, f64::INFINITY);
     let first = (People::of([user]), read::sorted_count(&list), merge.next_round());
     let (owner, count, entries) = visit.fetch(first).await?;
-    if owner.get(user).is_none() {
-        return Err(Refusal::NoSuchUser.into());
-    }
+    Refusal::NoSuchUser.when(owner.get(user).is_none())?;
     merge.add(entries);
     while !merge.is_done() {
         merge.add(visit.fetch(merge.next_round()).await?);

@@ -107,9 +107,7 @@ impl Merge {
             None if self.window.count == 0 => f64::INFINITY,
             None => f64::NEG_INFINITY,
         };
-        for list in &mut self.lists {
-            list.is_wanted = !list.is_known && list.most >= needed;
-        }
+        self.lists.iter_mut().for_each(|list| list.is_wanted = !list.is_known && list.most >= needed);
         self.found.truncate(self.window.count);
         self.done = !self.lists.iter().any(|list| list.is_wanted);
     }

@@ -61,14 +61,10 @@ async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>> {
 }
 
 /// The people, and the second for which their names are valid, if they depend on the time.
-async fn read(
-    visit: &mut Visit,
-    viewer: UserId,
-    count: usize,
-) -> Result<(Vec<Suggestion>, Option<Timestamp>)> {
-    let SuggestionPool { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
+async fn read(visit: &mut Visit, user: UserId, count: usize) -> Result<(Vec<Suggestion>, Option<Timestamp>)> {
+    let SuggestionPool { people: candidates, by_friends } = candidates(visit, user, count).await?;
     let people = People::of(candidates.iter().copied());
-    let followed = read::scores(keys::followings(viewer), candidates.iter().map(ToString::to_string));
+    let followed = read::scores(keys::followings(user), candidates.iter().map(ToString::to_string));
     let followers = candidates.iter().map(|candidate| read::sorted_count(keys::followers(*candidate)));
     let reads = (people, followed, followers.collect::<Vec<_>>()).or_absent();
     let (mut people, followed, followers) = visit.fetch(reads).await?;

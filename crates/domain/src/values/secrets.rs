@@ -104,14 +104,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_forty_lower_case_hexadecimal_digits() {
+    fn tokens_are_forty_lower_case_hexadecimal_digits_and_differ() {
         let token = random_token().unwrap();
         assert_eq!(token.len(), 40);
         assert!(token.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')), "{token}");
-    }
-
-    #[test]
-    fn tokens_differ() {
         let tokens: HashSet<String> = (0..1000).map(|_| random_token().unwrap()).collect();
         assert_eq!(tokens.len(), 1000);
     }

@@ -277,7 +277,6 @@ impl FeedKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::settings;
 
     #[test]
     fn the_addresses_of_feeds_follow_one_pattern_and_the_first_ones_stay() {
@@ -316,22 +315,5 @@ mod tests {
             assert_eq!(kind.address(FeedFormat::Json), json);
         }
         assert_eq!(FeedKind::LATEST.address(FeedFormat::Rss), "/rss");
-    }
-
-    #[test]
-    fn a_head_has_a_link_for_each_format() {
-        let site = settings().site;
-        let best = FeedKind::Articles(None, ArticleOrder::Score).head_links(&site).into_string();
-        for part in [
-            r#"<link rel="alternate" type="application/atom+xml" title="Best - Tidings" href="/best/atom">"#,
-            r#"<link rel="alternate" type="application/feed+json" title="Best - Tidings" href="/best/json">"#,
-        ] {
-            assert!(best.contains(part), "{part} in {best}");
-        }
-        let latest = FeedKind::LATEST.head_links(&site).into_string();
-        assert!(
-            latest.contains(r#"type="application/rss+xml" title="Tidings (RSS)" href="/rss""#),
-            "{latest}"
-        );
     }
 }

@@ -134,8 +134,6 @@ pub fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::settings;
-    use tidings_domain::identity::Identity;
 
     #[test]
     fn an_excerpt_has_words_and_no_markup() {
@@ -150,25 +148,5 @@ mod tests {
         ] {
             assert_eq!(excerpt(text), expected, "{text:?}");
         }
-    }
-
-    #[test]
-    fn a_head_is_escaped_and_has_whole_addresses_for_others() {
-        let brand = Brand::new(&settings().site, &Default::default(), &Identity::default());
-        let head = PageHead::of("/news/5").about(PageKind::Article, "A \"<b>\"".to_owned());
-        let html = head.render(&brand, "The <i>title</i>", true).into_string();
-        for part in [
-            r#"<meta name="description" content="A &quot;&lt;b&gt;&quot;">"#,
-            r#"<link rel="canonical" href="http://localhost:8080/news/5">"#,
-            r#"<meta property="og:type" content="article">"#,
-            r#"<meta property="og:title" content="The &lt;i&gt;title&lt;/i&gt;">"#,
-            r#"<meta property="og:url" content="http://localhost:8080/news/5">"#,
-            r#"<meta property="og:image" content="http://localhost:8080/assets/icon-"#,
-            r#"<meta name="twitter:card" content="summary">"#,
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        let personal = PageHead::default().render(&brand, "Settings", true).into_string();
-        assert!(personal.contains(&brand.site.description) && !personal.contains("og:"), "{personal}");
     }
 }

@@ -564,6 +564,7 @@ mod tests {
             let (status, _, text) = id.clone().scope(answering).await;
             assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
             assert!(text.contains(&format!("(request {id})")), "{text}");
+            assert!(!text.contains("a mistake of ours"), "{text}");
         }
         rig.writes.ended().await;
     }

@@ -44,16 +44,12 @@ impl Delivery {
     /// account that does not exist or is deactivated, of somebody who has muted or blocked the
     /// actor, about a comment that the inbox has an entry about, about a follower whose entry is unread, or for a reply
     /// in a thread that the user has left. Rounds: 1, none without candidates; 2 more if an inbox is full.
-    pub(crate) async fn read(
-        site: &Site,
-        actor: Option<UserId>,
-        candidates: &[(UserId, EntryId)],
-    ) -> Result<Self> {
-        if candidates.is_empty() {
+    pub(crate) async fn read(site: &Site, actor: Option<UserId>, to: &[(UserId, EntryId)]) -> Result<Self> {
+        if to.is_empty() {
             return Ok(Self::default());
         }
         let candidate = |(user, entry): &(UserId, EntryId)| Candidate::of((*user, actor), *entry);
-        let found = site.store.fetch(candidates.iter().map(candidate).collect::<Vec<_>>()).await?;
+        let found = site.store.fetch(to.iter().map(candidate).collect::<Vec<_>>()).await?;
         let blocking =
             found.iter().filter(|candidate| candidate.blocks).map(|candidate| candidate.user).collect();
         let mut arrivals: Vec<Arrival> = Vec::new();
@@ -93,9 +89,7 @@ impl Delivery {
             if self.sends_mail && *is_mailed {
                 outbox::write_entry(batch, *user, *entry, score);
             }
-            for member in leaving {
-                batch.sorted_remove(&inbox, member);
-            }
+            leaving.iter().for_each(|member| batch.sorted_remove(&inbox, member));
             forget_messages(batch, *user, leaving);
             for member in unread {
                 batch.sorted_member_present(&key, member);

@@ -16,9 +16,7 @@ const LAST: &str = "last";
 pub async fn send_message(site: &Site, now: Moment, user: UserId, text: &str) -> Result<()> {
     site.act(&keys::user_messages(user), || async {
         let message = Message::read(site, user).await?;
-        if message.delivery.is_empty() {
-            return Err(Refusal::NoSuchUser.into());
-        }
+        Refusal::NoSuchUser.when(message.delivery.is_empty())?;
         let mut batch = Batch::new();
         message.write(&mut batch, now, text);
         Ok(Decision::commit(batch, ()))

@@ -8,7 +8,7 @@ use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
 use crate::accounts::{Device, Notice, Session, login};
 use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp, printable_lines};
-use crate::{Error, Refusal, Result, Site, User, audit, keys};
+use crate::{At, Error, Refusal, Result, Site, User, audit, keys};
 use tidings_keyspace::read;
 use webauthn_rs_proto::UserVerificationPolicy;
 
@@ -27,7 +27,7 @@ fn name_of(typed: &str) -> String {
 /// # Errors
 /// Those of a wrong password, [`Refusal::TooManyPasskeys`], or the store's.
 pub async fn begin(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     owner: Owner<'_>,
     password: &CurrentPassword,
     party: &RelyingParty,
@@ -53,7 +53,7 @@ pub struct NewPasskey<'a> {
 /// [`Refusal::PasskeyRefused`], [`Refusal::SetupExpired`], [`Refusal::TooManyPasskeys`],
 /// [`Refusal::PasskeyKnown`], [`Refusal::SessionEnded`], or the store's.
 pub async fn add(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     owner: Owner<'_>,
     new: &NewPasskey<'_>,
     party: &RelyingParty,
@@ -65,9 +65,7 @@ pub async fn add(
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
         refuse_too_many(&factors)?;
-        if factors.passkey_text(&id).is_some() {
-            return Err(Refusal::PasskeyKnown.into());
-        }
+        Refusal::PasskeyKnown.when(factors.passkey_text(&id).is_some())?;
         let codes = if factors.kinds().any() { None } else { Some(codes::new_recovery_codes()?) };
         let mut change = factors.change(owner, None);
         change.add_passkey(&id, &passkey)?;
@@ -81,9 +79,7 @@ pub async fn add(
 }
 
 fn refuse_too_many(factors: &StoredFactors) -> Result<()> {
-    if factors.passkey_count() >= MAX_PASSKEYS {
-        return Err(Refusal::TooManyPasskeys { limit: MAX_PASSKEYS as u64 }.into());
-    }
+    Refusal::TooManyPasskeys { limit: MAX_PASSKEYS as u64 }.when(factors.passkey_count() >= MAX_PASSKEYS)?;
     Ok(())
 }
 
@@ -92,18 +88,13 @@ fn refuse_too_many(factors: &StoredFactors) -> Result<()> {
 /// # Errors
 /// [`Refusal::NoSuchPasskey`], those of a wrong password, [`Refusal::SessionEnded`], or the
 /// store's.
-pub async fn remove(
-    (site, now): (&Site, Timestamp),
-    owner: Owner<'_>,
-    password: &CurrentPassword,
-    id: &str,
-) -> Result<()> {
-    let user_id = owner.user.id;
-    let confirmed = confirm_current_password((site, now), owner, password).await?;
+pub async fn remove((site, now): At<'_>, by: Owner<'_>, password: &CurrentPassword, id: &str) -> Result<()> {
+    let user_id = by.user.id;
+    let confirmed = confirm_current_password((site, now), by, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
         factors.passkey_text(id).ok_or(Refusal::NoSuchPasskey)?;
-        let mut change = factors.change(owner, Some(&confirmed));
+        let mut change = factors.change(by, Some(&confirmed));
         change.remove_passkey(id);
         change.tell((site, now), Notice::PasskeyRemoved);
         Ok(change.commit(()))
@@ -125,7 +116,7 @@ pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -
 /// [`Refusal::PasskeyRefused`], [`Refusal::LoginExpired`], [`Refusal::TooManyFailedLogins`],
 /// [`Refusal::TooManyAtOnce`], or the store's.
 pub async fn log_in(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     credential: &str,
     party: &RelyingParty,
     device: &Device,
@@ -145,11 +136,7 @@ pub async fn log_in(
     Ok(entered?.done()?)
 }
 
-async fn check_alone(
-    (site, now): (&Site, Timestamp),
-    credential: &str,
-    party: &RelyingParty,
-) -> Result<LoginGrant> {
+async fn check_alone((site, now): At<'_>, credential: &str, party: &RelyingParty) -> Result<LoginGrant> {
     log_in::demand_passwords(site)?;
     let used = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&used).ok_or(Refusal::PasskeyRefused)?;

@@ -10,7 +10,7 @@ use crate::accounts::two_factor::stored::StoredFactors;
 use crate::values::{
     MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, Purpose, SECOND_STEP_SECONDS, Timestamp, UserId,
 };
-use crate::{Error, Refusal, Result, Site};
+use crate::{At, Error, Refusal, Result, Site};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
@@ -68,7 +68,7 @@ impl RelyingParty {
     /// signed challenge, which must not be used again, and the key with what its authenticator counts.
     pub(crate) async fn check_use(
         &self,
-        (site, now): (&Site, Timestamp),
+        (site, now): At<'_>,
         used: &PublicKeyCredential,
         (key, verification): (&StoredKey, UserVerificationPolicy),
     ) -> Result<(Vec<u8>, StoredKey)> {
@@ -94,7 +94,7 @@ impl RelyingParty {
     /// The options that a browser needs to make a passkey, as JSON.
     pub(crate) async fn registration_options(
         &self,
-        (site, now): (&Site, Timestamp),
+        (site, now): At<'_>,
         (user_id, username): (UserId, &str),
         factors: &StoredFactors,
     ) -> Result<String> {
@@ -118,7 +118,7 @@ impl RelyingParty {
     /// Checks a new passkey of a user.
     pub(crate) async fn check_new(
         &self,
-        (site, now): (&Site, Timestamp),
+        (site, now): At<'_>,
         user_id: UserId,
         credential: &str,
     ) -> Result<StoredKey> {
@@ -129,9 +129,7 @@ impl RelyingParty {
         if !signing_key(site).await?.is_challenge(Purpose::AddPasskey, now, (&challenge, &handle)) {
             return Err(Refusal::SetupExpired.into());
         }
-        if !attestation::is_accepted(&new.response.attestation_object) {
-            return Err(Refusal::PasskeyRefused.into());
-        }
+        Refusal::PasskeyRefused.when(!attestation::is_accepted(&new.response.attestation_object))?;
         // The names are only for the browser.
         let started = self.0.start_passkey_registration(Uuid::from_bytes(handle), "-", "-", None);
         let (_, state) = started.map_err(internal)?;
@@ -172,9 +170,7 @@ fn passkeys_of(factors: &StoredFactors) -> Vec<Passkey> {
 fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>> {
     let client_data: CollectedClientData =
         serde_json::from_slice(client_data).map_err(|_| Refusal::PasskeyRefused)?;
-    if client_data.cross_origin == Some(true) {
-        return Err(Refusal::PasskeyRefused.into());
-    }
+    Refusal::PasskeyRefused.when(client_data.cross_origin == Some(true))?;
     Ok(client_data.challenge)
 }
 

@@ -8,7 +8,7 @@ use crate::accounts::two_factor::stored::{self, StoredFactors};
 use crate::accounts::{Attempt, Notice, SecondFactors, TWO_FACTOR};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::{NEW_TOTP_SECONDS, Timestamp, UserId, never_logged};
-use crate::{Decision, KeptAnswer, Refusal, Result, Site, User, keys};
+use crate::{At, Decision, KeptAnswer, Refusal, Result, Site, User, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -80,16 +80,14 @@ pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState> {
 /// # Errors
 /// [`Refusal::TotpOn`], those of a wrong password, [`Refusal::SessionEnded`], or the store's.
 pub async fn begin_totp(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     owner: Owner<'_>,
     password: &CurrentPassword,
     site_name: &str,
 ) -> Result<NewTotp> {
     let user = owner.user;
     let confirmed = confirm_current_password((site, now), owner, password).await?;
-    if user.second_factors.totp {
-        return Err(Refusal::TotpOn.into());
-    }
+    Refusal::TotpOn.when(user.second_factors.totp)?;
     // The logins of the account will need it.
     signing_key(site).await?;
     let secret = TotpSecret::random()?;
@@ -121,9 +119,7 @@ pub async fn confirm_totp(site: &Site, now: Timestamp, owner: Owner<'_>, code: &
     site.act(&keys::user_two_factor(user_id), || async {
         let reads = (StoredFactors::of_user(user_id), read::string(&pending));
         let (factors, text) = site.store.fetch(reads).await?;
-        if factors.kinds().totp {
-            return Err(Refusal::TotpOn.into());
-        }
+        Refusal::TotpOn.when(factors.kinds().totp)?;
         let text = text.ok_or(Refusal::SetupExpired)?;
         let secret = TotpSecret::parse(&text).ok_or(Refusal::SetupExpired)?;
         let Some(TypedCode::Totp(typed)) = TypedCode::parse(code) else {
@@ -148,7 +144,7 @@ pub async fn confirm_totp(site: &Site, now: Timestamp, owner: Owner<'_>, code: &
 /// [`Refusal::TotpOff`], those of a wrong password, [`Refusal::WrongCode`],
 /// [`Refusal::TooManyFailedLogins`], [`Refusal::SessionEnded`], or the store's.
 pub async fn end_totp(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     owner: Owner<'_>,
     password: &CurrentPassword,
     code: &str,
@@ -157,9 +153,7 @@ pub async fn end_totp(
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     let address = owner.device.address;
     let attempt = Attempt { username: &user.username, password: "", address, now: None };
-    if !user.second_factors.totp {
-        return Err(Refusal::TotpOff.into());
-    }
+    Refusal::TotpOff.when(!user.second_factors.totp)?;
     let proof = second_step::check((site, now), user.id, &attempt, Answer::Code(code)).await?;
     // One attempt: the code was checked against the factors as they were.
     site.act_without_turns(1, || async {
@@ -179,7 +173,7 @@ pub async fn end_totp(
 /// [`Refusal::NoSecondFactor`], those of a wrong password, [`Refusal::SessionEnded`], or the
 /// store's.
 pub async fn renew_recovery_codes(
-    (site, now): (&Site, Timestamp),
+    (site, now): At<'_>,
     owner: Owner<'_>,
     password: &CurrentPassword,
 ) -> Result<Vec<String>> {
@@ -187,9 +181,7 @@ pub async fn renew_recovery_codes(
     let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
-        if !factors.kinds().any() {
-            return Err(Refusal::NoSecondFactor.into());
-        }
+        Refusal::NoSecondFactor.when(!factors.kinds().any())?;
         let codes = codes::new_recovery_codes()?;
         let mut change = factors.change(owner, Some(&confirmed));
         change.replace_recovery(now, &codes);

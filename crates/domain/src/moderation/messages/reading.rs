@@ -93,9 +93,7 @@ pub async fn thread(
 ) -> Result<ShownThread> {
     let found = visit.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
     if found.user_id != viewer.id {
-        if viewer.given_role() < Role::Moderator {
-            return Err(Refusal::NoSuchMessages.into());
-        }
+        Refusal::NoSuchMessages.when(viewer.given_role() < Role::Moderator)?;
         viewer.require_moderator()?;
     } else if before.is_none() {
         visit.note_seen(|_| [OnPage::MessageThread(id)]).await?;

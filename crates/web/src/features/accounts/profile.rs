@@ -10,16 +10,13 @@ use crate::features::timelines::people::follow_button;
 use crate::features::timelines::tweets::{rest_of_timeline, tweet_list};
 use crate::markup::addresses::{profile_address, user_address};
 use crate::markup::autolink::autolink;
-use crate::markup::feed_links::FeedKind;
 use crate::markup::head::{PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::parts::{age, empty_but, empty_page, number, search_within, tabs};
 use crate::markup::withheld::{Kind, insider_notice, insider_words, show_link, unlisted_note};
-use crate::markup::{Frame, Notice, Page, PageHead};
-use crate::request::paging::PageQuery;
-use crate::request::path::AtName;
-use crate::request::{Fields, PathOf, SignedFields};
+use crate::markup::{FeedKind, Frame, Notice, Page, PageHead};
+use crate::request::{AtName, Fields, PageQuery, PathOf, SignedFields};
 use crate::{App, RequestError, Result};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
@@ -415,70 +412,7 @@ pub async fn change(app: App, form: SignedFields) -> Result<Response> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{assert_has, framed, user};
-
-    fn page(viewer: Option<&User>) -> String {
-        let mut owner = user("1", "al<ice", "");
-        owner.about = "<script> http://a.com/".to_owned();
-        owner.email = "alice@secret.example".to_owned();
-        let profile = ProfileFacts {
-            user: owner.into(),
-            inviter: Some("in<viter".to_owned()),
-            invited: 2,
-            posted: 1,
-            comments: 2,
-            followers: 4_711,
-            followings: 815,
-            tweets: 0,
-        }
-        .followed(false);
-        let page = ProfilePage {
-            profile: &profile,
-            view: View::About,
-            shown: &Shown::About,
-            has_posts: true,
-            reader: None,
-            has_form: true,
-            file: None,
-        };
-        framed(viewer, |frame| page.render(frame)).into_string()
-    }
-
-    #[test]
-    fn everyone_sees_the_profile_but_not_the_email_address() {
-        let bob = user("2", "bob", "");
-        for viewer in [None, Some(&bob)] {
-            let html = page(viewer);
-            assert_has(
-                &html,
-                &[
-                    "al&lt;ice",
-                    "&lt;script&gt;",
-                    r#"<a href="/latest/0?show=stories">Stories <span class="count">1</span></a>"#,
-                    r#"<a aria-current="page">About</a>"#,
-                    r#"<a href="/@al%3Cice/followers">4,711</a>"#,
-                    r#"<a href="/@al%3Cice/followings">815</a>"#,
-                    r#"<link rel="canonical" href="http://localhost:8080/@al%3Cice">"#,
-                    r#"href="/@al%3Cice/feed""#,
-                    "in&lt;viter",
-                    r#"<a href="/@al%3Cice/invited">2 people</a>"#,
-                    "gravatar.com",
-                ],
-            );
-            for part in ["secret.example", "<script>", "action=\"/profile\"", "saved stories"] {
-                assert!(!html.contains(part), "{part} in {html}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_owner_has_a_form() {
-        let html = page(Some(&user("1", "al<ice", "")));
-        assert!(
-            html.contains(r#"value="alice@secret.example""#) && html.contains("a.com/</textarea>"),
-            "{html}"
-        );
-    }
+    use crate::markup::test_support::user;
 
     #[test]
     fn without_gravatars_or_an_email_address_the_avatar_is_an_identicon() {

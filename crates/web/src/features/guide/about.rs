@@ -476,23 +476,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_about_addresses_follows_the_setting() {
-        let said = |days| {
-            let mut rules = Rules::default();
-            rules.moderation.keep_addresses_days = days;
-            privacy(&rules).into_string()
-        };
-        assert!(said(30).contains("we keep your network address for 30 days"));
-        assert!(said(7).contains("we keep your network address for 7 days"));
-        assert!(!said(0).contains("we keep your network address"));
-        for part in
-            ["60 days after your last visit", "passkeys", "moderation log", "Only moderators can see who"]
-        {
-            assert!(said(0).contains(part), "{part}");
-        }
-    }
-
-    #[test]
     fn the_page_shows_the_constants_in_use() {
         let mut rules = Rules::default();
         rules.ranking.age_exponent = 1.375;
