@@ -210,16 +210,10 @@ async fn the_package_marks_results_and_votes_in_firefox() {
     firefox.go(site);
     firefox.look_at("chrome");
     firefox.run(CLICK_BUTTON, &json!([ID, site]));
-    let text = "content.document.getElementById";
-    firefox.wait_for_in_popup(&format!("return {text}('score').textContent || null"));
-    assert_eq!(
-        firefox.wait_for_in_popup(&format!("return {text}('host').textContent || null")),
-        json!("quiet.example")
-    );
+    let text = |id: &str| format!("return content.document.getElementById('{id}').textContent || null");
+    firefox.wait_for_in_popup(&text("score"));
+    assert_eq!(firefox.wait_for_in_popup(&text("host")), "quiet.example");
     firefox.wait_for_in_popup("content.document.querySelector('#votes button').click(); return true");
-    assert_eq!(
-        firefox.wait_for_in_popup(&format!("return {text}('said').textContent || null")),
-        json!("Your vote has been counted. Thank you.")
-    );
+    assert_eq!(firefox.wait_for_in_popup(&text("said")), "Your vote has been counted. Thank you.");
     assert_eq!(server.number("link:quiet.example", "sum_of_votes").await, 1);
 }

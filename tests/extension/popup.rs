@@ -134,8 +134,7 @@ async fn rejected_votes_are_explained() {
     check_refusal(&extension, too_many).await;
 
     let voter = extension.voter(&server).await.as_str().unwrap().to_owned();
-    let admin = server.member("admin").await;
-    server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
+    let admin = server.administrator("admin").await;
     ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
     check_refusal(&extension, "You are banned from voting on this server.").await;
     assert_eq!(tally(&server, "good.example").await, (20, 20));

@@ -470,12 +470,17 @@ async fn the_page_of_an_appeal_sends_it(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "hold", "bob", "5").await);
     assert!(bob.last_message().await.contains("/appeal/2"));
-    let form = page(&bob, "/appeal/2").await.form("/appeal");
+    let asked = page(&bob, "/appeal/2").await;
+    assert!(asked.text().contains("It ends 15 Jan 2027, 13:00 UTC."), "{}", asked.text());
+    let form = asked.form("/appeal");
+    assert_eq!(form.value("password"), None);
     let refused = form.clone().with("text", "").send(&bob).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     let sent = form.with("text", "Let me post").send(&bob).await;
     assert_eq!(redirects_to(&sent), "/appeal/2");
-    assert!(page(&bob, "/appeal/2").await.text().contains("Let me post"));
+    let waiting = page(&bob, "/appeal/2").await;
+    assert!(waiting.text().contains("Let me post"));
+    assert!(waiting.forms().iter().all(|form| form.action != "/appeal"));
 }
 
 #[in_memory(&[("web.trusted_proxies", "127.0.0.0/8")])]
@@ -538,7 +543,7 @@ async fn a_post_costs_no_round_more_for_its_network() {
 #[tokio::test]
 async fn visitors_are_told_what_is_kept() {
     for (days, expected) in
-        [("30", "for 30 days and then forget it"), ("0", "We don’t store your IP address")]
+        [("29", "for 29 days and then forget it"), ("0", "We don’t store your IP address")]
     {
         let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
         let shown = page(&server.visitor(), "/about").await;

@@ -119,35 +119,3 @@ pub async fn branch(
 pub async fn other_method(PathOf(_): PathOf<BranchPath>) -> RequestError {
     RequestError::MethodNotAllowed
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::markup::test_support::{NOW, assert_has, framed};
-    use tidings_domain::values::UserId;
-
-    #[test]
-    fn branches_are_nested_and_what_is_left_out_is_counted() {
-        let person = |id, username: Option<&str>, invited, branches| Branch {
-            id: UserId(id),
-            username: username.map(str::to_owned),
-            since: NOW,
-            invited,
-            branches,
-        };
-        let below = vec![person(2, None, 0, Vec::new()), person(3, Some("c"), 4, Vec::new())];
-        let page = TreePage { branches: vec![person(1, Some("a<b"), 3, below)], total: 30 };
-        let html = framed(None, |frame| tree_page(frame, &page, 0)).into_string();
-        assert_has(
-            &html,
-            &[
-                "a&lt;b",
-                "[deleted user]",
-                r#"<a href="/@a%3Cb/invited">and 1 person more</a>"#,
-                r#"<a href="/@c/invited">invited 4 people</a>"#,
-                r#"href="/people/tree/25""#,
-            ],
-        );
-        assert_eq!(html.matches("<ul class=\"tree\"").count(), 2);
-    }
-}
