@@ -266,7 +266,8 @@ fn vote_batch(now: Timestamp, news: &News, voter: UserId, direction: Direction) 
     batch.sorted_member_absent(keys::news_up(news.id), &member);
     batch.sorted_member_absent(keys::news_down(news.id), &member);
     news.check_state(&mut batch);
-    batch.sorted_add(news.voters_key(direction), &member, now.as_score());
+    let voters = news.voters_key(direction);
+    batch.sorted_add(voters, &member, now.as_score());
     batch
 }
 
