@@ -122,7 +122,7 @@ impl Source {
     fn take_apart(&mut self, text: &str) {
         let mut tokens = Vec::new();
         list_tokens(text.parse().unwrap(), text, &mut tokens);
-        let mut end = 0;
+        let (mut end, mut line) = (0, 1);
         for (place, is_literal) in tokens {
             // Comments and blanks.
             let between = &text[end..place.start];
@@ -130,16 +130,17 @@ impl Source {
             let indent = if indent.trim().is_empty() { indent } else { " " };
             let before = "\n".repeat(between.matches('\n').count()) + indent;
             let token = &text[place.clone()];
+            line += between.matches('\n').count();
             self.code.extend([&*before, token]);
             self.bare.push_str(&before);
             if is_literal && token.ends_with(['"', '#']) {
                 let inner = token.trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
-                let line = text[..place.start].matches('\n').count() + 1;
                 self.literals.push((line, inner.trim_matches('"').to_owned()));
                 self.bare.extend(["\"\"", &"\n".repeat(token.matches('\n').count())]);
             } else {
                 self.bare.push_str(token);
             }
+            line += token.matches('\n').count();
             end = place.end;
         }
     }
@@ -792,7 +793,7 @@ mod the_rules_can_fail {
         let text = "let a = matches!(state, Some(Withheld::Held(_)));\nlet made = Some(Withheld::Held(why));\n\
             Some(Withheld::Flagged) => 1,\nWithheld::Held(_)\nif state == &Withheld::Flagged {}\n\
             write(Some(&Withheld::Flagged));\nstate.is_some_and(Withheld::is_held);\n\
-            Withheld::Held(reason) | Withheld::Removed(reason)\nlet Withheld::Merged(into) = state else {\n";
+            Withheld::Held(reason) | Withheld::Removed(reason)\nlet Withheld::Merged(into) = state else {}\n";
         let check = |path| lines(&states_are_told_apart_in_one_place(&Source::new(path, text, false)));
         assert_eq!(check("crates/web/src/a.rs"), [1, 3, 4, 5, 8, 9]);
         assert_eq!(check(STATES_FILE), [0; 0]);

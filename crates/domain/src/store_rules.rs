@@ -18,7 +18,7 @@ use crate::{Result, Site};
 pub(crate) use claims::{Claims, Fault, Found, Mend};
 pub(crate) use forms::{Form, STATE, is};
 pub(crate) use references::Remedy::{Person, Remove, RemoveAny, RemoveAs};
-pub(crate) use references::{At, LINE, NameIn, Noun, STORY, USER, VOTER};
+pub(crate) use references::{LINE, Location, NameIn, Noun, STORY, USER, VOTER};
 pub(crate) use source::Source;
 pub(crate) use subject::{Subject, SubjectItem};
 

@@ -25,7 +25,7 @@ use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 use tidings_language::{Message, Phrase, m, p, t};
 
-/// What a request leads to, unless it fails.
+/// The outcome of a request.
 pub type Result<T, E = RequestError> = std::result::Result<T, E>;
 
 /// Why a request failed.

@@ -64,7 +64,7 @@ async fn relative_names_and_pipes_are_those_of_the_command_line() {
 async fn a_command_ends_with_its_command_line() {
     let place = Place::embedded();
     let program = start(&place);
-    let file = place.file("stories.csv", &stories(1..=30_000));
+    let file = place.file("stories.csv", &stories(1..=8_000));
     let mut running = place.command(&["import", "links", file.to_str().unwrap()]).spawn().unwrap();
     tidings_testing::until(async || !program.visitor().list("latest").await.is_empty()).await;
     running.kill().unwrap();

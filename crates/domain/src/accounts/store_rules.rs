@@ -8,8 +8,8 @@ use crate::accounts::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA, WaitingMail};
 use crate::keys::{self, families};
 use crate::store_rules::claims::LOST_LINE;
 use crate::store_rules::{
-    At, Claims, Fault, Form, LINE, Mend, NameIn, Noun, Person, Remove, RemoveAs, Subject, SubjectItem, USER,
-    claims, form, is, refers, rules,
+    Claims, Fault, Form, LINE, Location, Mend, NameIn, Noun, Person, Remove, RemoveAs, Subject, SubjectItem,
+    USER, claims, form, is, refers, rules,
 };
 use crate::values::{REMOVED, RemovedBy, SessionHash, UserId, lookalikes};
 use tidings_keyspace::{Batch, read};
@@ -60,7 +60,8 @@ const REMOVAL: Noun = Noun("the number of a line", |subject, removed| {
     line(subject, &removed.parse::<RemovedBy>().ok()?.line.to_string())
 });
 /// Mails that wait.
-const MAIL: Noun = Noun("mails", |_, mail| Some(At::Member(keys::MAIL_OUTBOX.to_owned(), mail.to_owned())));
+const MAIL: Noun =
+    Noun("mails", |_, mail| Some(Location::Member(keys::MAIL_OUTBOX.to_owned(), mail.to_owned())));
 
 fn well_formed(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };

@@ -2,7 +2,7 @@
 
 use crate::hooks::{Event, HookMessage};
 use crate::keys::{self, families};
-use crate::store_rules::{At, Form, NameIn, Noun, Remove, form, is, refers, rules};
+use crate::store_rules::{Form, Location, NameIn, Noun, Remove, form, is, refers, rules};
 use crate::values::{Hook, HookId, HookResult};
 
 rules! { pub(crate) RULES:
@@ -20,4 +20,4 @@ rules! { pub(crate) RULES:
         HOOK_RESULTS: refers(NameIn::Part, "results of the webhook", HOOK, Remove);
 }
 
-const HOOK: Noun = Noun("webhooks", |_, id| Some(At::Field(keys::HOOKS.to_owned(), id.to_owned())));
+const HOOK: Noun = Noun("webhooks", |_, id| Some(Location::Field(keys::HOOKS.to_owned(), id.to_owned())));

@@ -1,7 +1,9 @@
 //! Rules of background jobs.
 
 use crate::keys::{self, families};
-use crate::store_rules::{At, Claims, Form, NameIn, Noun, RemoveAs, Subject, claims, form, refers, rules};
+use crate::store_rules::{
+    Claims, Form, Location, NameIn, Noun, RemoveAs, Subject, claims, form, refers, rules,
+};
 
 rules! { pub(crate) RULES:
     "a job in the queue has its progress" =>
@@ -12,7 +14,8 @@ rules! { pub(crate) RULES:
         TIMELINE_JOB: claims(progress);
 }
 
-const PROGRESS: Noun = Noun("jobs", |_, job| Some(At::Field(keys::timeline_job(job), "step".to_owned())));
+const PROGRESS: Noun =
+    Noun("jobs", |_, job| Some(Location::Field(keys::timeline_job(job), "step".to_owned())));
 
 fn progress(subject: &Subject, claims: &mut Claims) {
     if subject.field("step").is_some() {

@@ -9,8 +9,8 @@ use crate::moderation::log::{CHANGED, PART_OF, PARTS, parts_in};
 use crate::review::QueuePlace;
 use crate::store_rules::claims::LOST_LINE;
 use crate::store_rules::{
-    At, Claims, Fault, Form, LINE, Mend, NameIn, Noun, Person, Remove, RemoveAny, Subject, claims, form, is,
-    refers, rules,
+    Claims, Fault, Form, LINE, Location, Mend, NameIn, Noun, Person, Remove, RemoveAny, Subject, claims,
+    form, is, refers, rules,
 };
 use crate::values::{
     Flag, MessageThreadId, ModerationId, OriginBan, OriginBanId, Restriction, RestrictionKind, StoredMessage,
@@ -70,7 +70,7 @@ const TEXTS: &str = "restore the thread and its messages from a backup, or delet
 const THREAD: Noun = Noun("numbers of threads", |_, id| Some(keys::message_thread(id.parse().ok()?).into()));
 /// The flags of the user to whom the key belongs, by what is flagged.
 const FLAG: Noun = Noun("things that the user has flagged", |subject, thing| {
-    Some(At::Field(keys::flags(&thing.parse().ok()?), subject.part().to_owned()))
+    Some(Location::Field(keys::flags(&thing.parse().ok()?), subject.part().to_owned()))
 });
 
 fn line(subject: &Subject, claims: &mut Claims) {
@@ -115,7 +115,9 @@ fn waits_itself(thing: &Thing) -> impl Fetch<Value = bool, Asked: 'static> + use
         Thing::Appeal(id) => read::fields(keys::appeal(*id), ["decided_by", "user_id"])
             .map(|[decided_by, user]| decided_by.is_none() && user.is_some())
             .boxed(),
-        Thing::Message(id) => At::Field(keys::message_thread(*id), "waiting".to_owned()).is_there().boxed(),
+        Thing::Message(id) => {
+            Location::Field(keys::message_thread(*id), "waiting".to_owned()).is_there().boxed()
+        }
         Thing::User(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => read::known(false).boxed(),
     }
 }

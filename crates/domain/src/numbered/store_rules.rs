@@ -3,7 +3,9 @@
 use crate::comments::store_rules::comments_of;
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
-use crate::store_rules::{At, Claims, Fault, Mend, NameIn, Noun, Person, Subject, claims, refers, rules};
+use crate::store_rules::{
+    Claims, Fault, Location, Mend, NameIn, Noun, Person, Subject, claims, refers, rules,
+};
 use crate::values::NewsId;
 use tidings_keyspace::{Order, read};
 
@@ -37,10 +39,12 @@ fn numbered(claims: &mut Claims, item: SiteItem) {
 }
 
 /// The place of an item.
-fn item(_: &Subject, member: &str) -> Option<At> {
+fn item(_: &Subject, member: &str) -> Option<Location> {
     Some(match member.parse().ok()? {
-        SiteItem::Story(id) => At::Field(keys::news(id), "id".to_owned()),
-        SiteItem::Comment(address) => At::Field(keys::thread(address.news), address.comment.to_string()),
+        SiteItem::Story(id) => Location::Field(keys::news(id), "id".to_owned()),
+        SiteItem::Comment(address) => {
+            Location::Field(keys::thread(address.news), address.comment.to_string())
+        }
     })
 }
 

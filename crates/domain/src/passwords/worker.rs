@@ -2,7 +2,7 @@
 
 use super::lines::{HashingSource, Lines, Turn};
 use super::places::{Asker, Places};
-use super::{Result, StoredPassword, Verification, failed};
+use super::{Hashed, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
 use crate::values::{
     MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword, subscriber,
@@ -58,7 +58,7 @@ impl RightAddresses {
 #[derive(Clone, Debug)]
 struct HashingLane {
     admitted: Places,
-    /// What work takes before it runs that must not keep other logins waiting: there is one less than the worker runs.
+    /// Taken before it runs by work that must not keep other logins waiting: there is one less than the worker runs.
     slow: Option<Arc<Semaphore>>,
 }
 
@@ -110,7 +110,7 @@ impl PasswordWorker {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`](super::PasswordError::Crowded) at once, when too many of it wait already.
-    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>> {
+    pub(crate) async fn turn(&self, source: HashingSource) -> Hashed<Arc<Turn>> {
         self.lines.turn(source).await
     }
 
@@ -119,7 +119,7 @@ impl PasswordWorker {
     /// # Errors
     /// [`PasswordError::Crowded`](super::PasswordError::Crowded) or [`PasswordError::Busy`](super::PasswordError::Busy) when
     /// the queue of the source, or that of new passwords, is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_for(&self, source: HashingSource, password: &NewPassword) -> Result<String> {
+    pub(crate) async fn hash_for(&self, source: HashingSource, password: &NewPassword) -> Hashed<String> {
         let turn = self.turn(source).await?;
         let password = password.clear_text().to_owned();
         let applicant = self.right.applicant(source);
@@ -130,7 +130,7 @@ impl PasswordWorker {
     ///
     /// # Errors
     /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`wrap_digest`].
-    pub(crate) async fn wrap(&self, digest: String) -> Result<String> {
+    pub(crate) async fn wrap(&self, digest: String) -> Hashed<String> {
         let applicant = self.right.applicant(HashingSource::Operator);
         self.run(&self.new_passwords, applicant, (), move || wrap_digest(&digest)).await?
     }
@@ -140,7 +140,7 @@ impl PasswordWorker {
     ///
     /// # Errors
     /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full.
-    pub(crate) async fn verify(&self, turn: Arc<Turn>, comparison: Comparison) -> Result<Verification> {
+    pub(crate) async fn verify(&self, turn: Arc<Turn>, comparison: Comparison) -> Hashed<Verification> {
         let Comparison { stored, legacy_salt, password, is_suspect } = comparison;
         let work = move || match &stored {
             Some(stored) => verify_password(stored, &legacy_salt, &password),
@@ -161,7 +161,7 @@ impl PasswordWorker {
     ///
     /// # Errors
     /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_again(&self, turn: Arc<Turn>, password: String) -> Result<String> {
+    pub(crate) async fn hash_again(&self, turn: Arc<Turn>, password: String) -> Hashed<String> {
         let applicant = self.right.applicant(turn.source);
         self.run(&self.logins, applicant, turn, move || hash_password(&password)).await?
     }
@@ -174,7 +174,7 @@ impl PasswordWorker {
         applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T> {
+    ) -> Hashed<T> {
         let place = lane.admitted.take(applicant)?;
         let running = place.wait_for(async {
             let turn = match &lane.slow {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     impl PasswordWorker {
-        async fn login<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        async fn login<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Hashed<T> {
             self.run(&self.logins, STRANGER, (), work).await
         }
     }
@@ -249,7 +249,7 @@ mod tests {
 
     /// Login work that runs until it is released.
     struct Blocker {
-        task: JoinHandle<Result<()>>,
+        task: JoinHandle<Hashed<()>>,
         release: mpsc::Sender<()>,
     }
 

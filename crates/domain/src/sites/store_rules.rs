@@ -8,8 +8,8 @@ use super::twice::{FIGURES, StoredNames, TWICE, WrongFigure};
 use crate::keys::{self, families};
 use crate::store_rules::claims::{counter_fault, number, score_fault, whole};
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, Remove, RemoveAny, Source, Subject, VOTER,
-    claims, form, is, refers, rounds, rules,
+    Claims, Fault, Form, Found, Location, Mend, NameIn, Noun, Person, Remove, RemoveAny, Source, Subject,
+    VOTER, claims, form, is, refers, rounds, rules,
 };
 use crate::values::{Day, Hostname, Timestamp, UserId, VoterId};
 use crate::{Result, Site};
@@ -76,14 +76,14 @@ const VOTES_OF_WWW: Noun = Noun("names of sites without www.", |_, host| {
 });
 /// The votes of the voter to whom the key belongs, by site.
 const VOTE_ON_SITE: Noun =
-    Noun("names of sites", |subject, host| Some(At::Field(votes_on(host)?, subject.part().to_owned())));
+    Noun("names of sites", |subject, host| Some(Location::Field(votes_on(host)?, subject.part().to_owned())));
 /// The votes on the site to which the key belongs, by voter.
 const VOTE_OF_VOTER: Noun =
-    Noun("voters", |subject, voter| Some(At::Field(votes_on(subject.part())?, voter.to_owned())));
+    Noun("voters", |subject, voter| Some(Location::Field(votes_on(subject.part())?, voter.to_owned())));
 /// Bans that move the votes of a voter.
 const UNFINISHED_BAN: Noun = Noun("voters", |_, voter| {
     let [_, moving, _] = BAN_FIELDS;
-    Some(At::Field(keys::voter(voter.parse().ok()?), moving.to_owned()))
+    Some(Location::Field(keys::voter(voter.parse().ok()?), moving.to_owned()))
 });
 
 /// Whether the votes of a voter count; `None` while they are being removed or restored.
@@ -229,7 +229,7 @@ fn figures_twice(subject: &Subject, claims: &mut Claims) {
     let fields: Vec<&str> = twice.collect();
     let www = Hostname::parse(subject.part()).ok().and_then(|host| host.forms());
     if let (Some(first), Some([_, www])) = (fields.first(), www) {
-        let (mut batch, at) = (Batch::new(), At::Key(keys::link_votes(&www)));
+        let (mut batch, at) = (Batch::new(), Location::Key(keys::link_votes(&www)));
         fields.iter().for_each(|field| batch.delete_field(&subject.key, *field));
         at.demand_absent(&mut batch);
         let mend = Mend::write(batch, "delete the fields");

@@ -54,7 +54,7 @@ pub(super) const ACCOUNTS: &str = "account_votes";
 /// Changes of sums and counts, collected so that each figure is written once.
 #[derive(Default)]
 pub(super) struct Tally {
-    hosts: BTreeMap<Hostname, Figures>,
+    hosts: BTreeMap<Hostname, VoteFigures>,
     hosts_of_days: BTreeMap<(Day, Hostname), VoteTotals>,
     voters_of_days: BTreeMap<(Day, VoterId), VoteTotals>,
     /// The counted votes of a voter on the two names of a site, by the name without `www.`: before and after.
@@ -63,13 +63,13 @@ pub(super) struct Tally {
 
 /// The figures of some votes, or changes of them.
 #[derive(Default)]
-pub(super) struct Figures {
+pub(super) struct VoteFigures {
     pub(super) totals: VoteTotals,
     pub(super) accounts: i64,
     networks: BTreeMap<Network, i64>,
 }
 
-impl Figures {
+impl VoteFigures {
     /// Adds a vote, so many times.
     pub(super) fn count(&mut self, TracedVote { vote, origin }: TracedVote, times: i64) {
         self.totals = self.totals.plus(VoteTotals::of(vote, times));
@@ -162,7 +162,7 @@ impl Tally {
         for (bare, twice) in self.twice() {
             let Some(names) = bare.forms() else { continue };
             let changes = names.each_ref().map(|host| self.hosts.get(host));
-            let changed = changes.into_iter().flatten().chain([&twice.votes]).flat_map(Figures::networks);
+            let changed = changes.into_iter().flatten().chain([&twice.votes]).flat_map(VoteFigures::networks);
             let mut same = 0;
             for network in changed.map(|(network, _)| network).collect::<BTreeSet<_>>() {
                 let [bare_by, www_by] = changes.map(|change| change.map_or(0, |it| it.of_network(network)));

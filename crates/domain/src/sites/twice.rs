@@ -5,7 +5,7 @@
 //! on both. It changes in the batch of the vote, as the figures do.
 
 use super::cast_vote::{CastVote, StoredVote, TracedVote};
-use super::tally::{ACCOUNTS, COUNT, Figures, SAME_NETWORK, SUM, VoteTotals, beyond_the_first};
+use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteFigures, VoteTotals, beyond_the_first};
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families};
 use crate::sites::bans::{BAN_FIELDS, finish_bans};
@@ -43,7 +43,7 @@ fn older(votes: OnBoth) -> Option<TracedVote> {
 /// The older votes of voters on both names, or changes of that.
 #[derive(Default)]
 pub(super) struct Twice {
-    pub(super) votes: Figures,
+    pub(super) votes: VoteFigures,
     days: BTreeMap<Day, VoteTotals>,
 }
 
@@ -59,7 +59,7 @@ impl Twice {
     /// The fields of all figures but those of networks: keys, fields and numbers. `same_network` is that of all
     /// networks.
     pub(super) fn figures(&self, bare: &Hostname, same_network: i64) -> Vec<(String, String, i64)> {
-        let Figures { totals: VoteTotals { sum, count }, accounts, .. } = self.votes;
+        let VoteFigures { totals: VoteTotals { sum, count }, accounts, .. } = self.votes;
         let of_site = TWICE.into_iter().zip([sum, count, same_network, accounts]);
         let of_site = of_site.map(|(field, number)| (keys::link(bare), field.to_owned(), number));
         let of_days = self.days.iter().flat_map(|(day, totals)| {

@@ -2,7 +2,7 @@
 //! mended if it is not.
 
 use super::existing::Existing;
-use super::references::At;
+use super::references::Location;
 use super::source::{Source, SourcePart};
 use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
@@ -68,7 +68,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// What is found at a key instead of what is expected, and the remedy.
+    /// A fault at a key: what is found instead of what is expected, and the remedy.
     pub(crate) fn new(
         key: impl Into<String>,
         found: impl Display,
@@ -333,13 +333,13 @@ impl<'a> Claims<'a> {
     }
 
     /// The key names something that must exist: `what`, at `at`.
-    pub(crate) fn refers(&mut self, what: impl Display, at: impl Into<At>, mend: Mend) {
+    pub(crate) fn refers(&mut self, what: impl Display, at: impl Into<Location>, mend: Mend) {
         self.is_there(format!("{what}, which does not exist"), at.into(), mend);
     }
 
     /// Something must be at a place, or else this is found.
-    pub(crate) fn is_there(&mut self, found: String, at: At, mend: Mend) {
-        let target = if let At::Key(key) = &at { Some(key.clone()) } else { None };
+    pub(crate) fn is_there(&mut self, found: String, at: Location, mend: Mend) {
+        let target = if let Location::Key(key) = &at { Some(key.clone()) } else { None };
         if target.as_ref().is_some_and(|key| self.existing.is_some_and(|existing| existing.has(key))) {
             self.field = None;
             return;

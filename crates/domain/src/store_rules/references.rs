@@ -7,13 +7,13 @@ use tidings_keyspace::{Batch, Expiry, Fetch, read};
 
 /// A place in the store: a key, a field of a hash, or a member of a sorted set.
 #[derive(Debug, Clone)]
-pub(crate) enum At {
+pub(crate) enum Location {
     Key(String),
     Field(String, String),
     Member(String, String),
 }
 
-impl At {
+impl Location {
     /// Whether something is there.
     pub(crate) fn is_there(&self) -> impl Fetch<Value = bool, Asked: 'static> + use<> {
         match self.clone() {
@@ -42,7 +42,7 @@ impl At {
     }
 }
 
-impl From<String> for At {
+impl From<String> for Location {
     fn from(key: String) -> Self {
         Self::Key(key)
     }
@@ -84,7 +84,7 @@ pub(crate) enum Remedy {
 
 /// A kind of things that can be named: what the names are, and where the thing with a name is; `None` if it is no name.
 #[derive(Clone, Copy)]
-pub(crate) struct Noun(pub(crate) &'static str, pub(crate) fn(&Subject, &str) -> Option<At>);
+pub(crate) struct Noun(pub(crate) &'static str, pub(crate) fn(&Subject, &str) -> Option<Location>);
 
 /// Users.
 pub(crate) const USER: Noun = Noun("ids of users", |_, id| Some(keys::user(id.parse().ok()?).into()));
@@ -152,7 +152,7 @@ impl NameIn {
         }
     }
 
-    fn mend(self, remedy: Remedy, subject: &Subject, field: Option<&str>, at: Option<&At>) -> Mend {
+    fn mend(self, remedy: Remedy, subject: &Subject, field: Option<&str>, at: Option<&Location>) -> Mend {
         let mut batch = subject.removal();
         if let Some(field) = field {
             batch.field_unchanged(&subject.key, field, subject.field(field));

@@ -5,7 +5,7 @@ use crate::records::AsRead;
 use crate::store_rules::claims::score_fault;
 use crate::store_rules::entries::demand;
 use crate::store_rules::{
-    At, Claims, Fault, Form, Found, Mend, NameIn, Noun, Person, RemoveAny, STATE, Source, Subject,
+    Claims, Fault, Form, Found, Location, Mend, NameIn, Noun, Person, RemoveAny, STATE, Source, Subject,
     SubjectItem, USER, claims, form, is, refers, rounds, rules,
 };
 use crate::timelines::check::HomeCheck;
@@ -48,7 +48,7 @@ const LOST_FOLLOWERS: Mend = Mend::Person(
 
 /// Users, but not those of whom nothing but some fields is left.
 const ACCOUNT: Noun =
-    Noun("users who exist", |_, id| Some(At::Field(keys::user(id.parse().ok()?), "id".to_owned())));
+    Noun("users who exist", |_, id| Some(Location::Field(keys::user(id.parse().ok()?), "id".to_owned())));
 
 fn tweet(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<TweetId>()) else { return };

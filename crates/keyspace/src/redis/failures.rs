@@ -38,7 +38,7 @@ impl OpenFailure {
     }
 }
 
-/// What a server answers to INFO, or why it cannot be used.
+/// The answer of a server to INFO, or why the server cannot be used.
 pub(super) fn info_of(sent: Result<Vec<Value>, RedisRequestError>) -> Result<String, OpenFailure> {
     match sent.map_err(OpenFailure::of_request)?.pop() {
         Some(Value::ServerError(error)) => Err(OpenFailure::of(&error.into())),

@@ -37,7 +37,7 @@ pub struct SentForm {
 /// An action as it is declared: `T` is its form, `A` its outcome.
 pub struct Action<T, A, E = Error> {
     act: Act<T, A, E>,
-    /// What is known of the entry so far.
+    /// As much of the entry as is known so far.
     entry: ActionEntry,
 }
 

@@ -3,7 +3,7 @@
 use crate::accounts::inbox::{self, EntryId};
 use crate::keys::{self, families};
 use crate::store_rules::claims::{counter_fault, whole};
-use crate::store_rules::{At, Claims, Form, Mend, Source, Subject, claims, form, is, rules};
+use crate::store_rules::{Claims, Form, Location, Mend, Source, Subject, claims, form, is, rules};
 use crate::values::UserId;
 use tidings_keyspace::read;
 
@@ -28,16 +28,16 @@ fn badge(subject: &Subject, claims: &mut Claims) {
 }
 
 /// The place of what an entry is about; `None` if it may be deleted.
-fn about(user: UserId, entry: EntryId) -> Option<At> {
+fn about(user: UserId, entry: EntryId) -> Option<Location> {
     Some(match entry {
         EntryId::Reply(address) | EntryId::Mention(address) => {
-            At::Field(keys::thread(address.news), address.comment.to_string())
+            Location::Field(keys::thread(address.news), address.comment.to_string())
         }
         EntryId::Tweet(_) => return None,
-        EntryId::Follow(id) => At::Key(keys::user(id)),
-        EntryId::Moderation(number) => At::Field(keys::user_messages(user), number.to_string()),
+        EntryId::Follow(id) => Location::Key(keys::user(id)),
+        EntryId::Moderation(number) => Location::Field(keys::user_messages(user), number.to_string()),
         EntryId::Answer(address) => {
-            At::Field(keys::message_texts(address.thread), address.message.to_string())
+            Location::Field(keys::message_texts(address.thread), address.message.to_string())
         }
     })
 }
