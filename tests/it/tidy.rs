@@ -126,21 +126,31 @@ impl Source {
         for (place, is_literal) in tokens {
             // Comments and blanks.
             let between = &text[end..place.start];
-            let indent = between.rsplit('\n').next().unwrap_or_default();
-            let indent = if indent.trim().is_empty() { indent } else { " " };
-            let before = "\n".repeat(between.matches('\n').count()) + indent;
+            let mut indent = between;
+            if between.len() > 1 {
+                let mut lines = between.rsplit('\n');
+                indent = lines.next().filter(|indent| indent.trim().is_empty()).unwrap_or(" ");
+                let ended = lines.count();
+                line += ended;
+                self.code.extend(std::iter::repeat_n('\n', ended));
+                self.bare.extend(std::iter::repeat_n('\n', ended));
+            } else if between == "\n" {
+                line += 1;
+            }
             let token = &text[place.clone()];
-            line += between.matches('\n').count();
-            self.code.extend([&*before, token]);
-            self.bare.push_str(&before);
+            self.code.push_str(indent);
+            self.code.push_str(token);
+            self.bare.push_str(indent);
             if is_literal && token.ends_with(['"', '#']) {
                 let inner = token.trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
                 self.literals.push((line, inner.trim_matches('"').to_owned()));
-                self.bare.extend(["\"\"", &"\n".repeat(token.matches('\n').count())]);
+                let ended = token.matches('\n').count();
+                line += ended;
+                self.bare.push_str("\"\"");
+                self.bare.extend(std::iter::repeat_n('\n', ended));
             } else {
                 self.bare.push_str(token);
             }
-            line += token.matches('\n').count();
             end = place.end;
         }
     }
