@@ -62,7 +62,7 @@ pub struct SettingsChange {
 /// Changes settings, by an administrator. Rounds: 1.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
 pub async fn change_settings(site: &Site, now: Timestamp, by: &User, change: SettingsChange) -> Result<()> {
     by.require_admin()?;
     let mut batch = Batch::new();

@@ -136,7 +136,7 @@ where
     }
 
     /// A browser goes to the page that the form names. `facts` are those of the target of its form, as for all that
-    /// follow: [`SHORT`](crate::route::SHORT) or [`LONG`](crate::route::LONG), and more.
+    /// follow: [`SHORT`] or [`LONG`](crate::route::LONG), and more.
     pub fn back(self, facts: Facts) -> ActionEntry {
         self.then(facts, |_, Next { next }| next.to_string())
     }
