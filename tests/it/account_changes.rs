@@ -6,9 +6,9 @@ use reqwest::header::SET_COOKIE;
 use serde_json::Value;
 
 use crate::client::{Client, PASSWORD, ok, refused, refused_saying};
-use crate::forms::site_with_mail;
+use crate::forms::{site_with_mail, site_with_mail_on};
 use crate::mails::send_all;
-use crate::server::{Server, in_memory};
+use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::ReceivedMessage;
 
 const NEW_PASSWORD: &str = "battery staple";
@@ -111,30 +111,34 @@ async fn both_addresses_hear_of_a_new_address_and_the_owner_of_a_new_password() 
 
 #[tokio::test]
 async fn a_notice_waits_for_a_relay_that_is_away_and_20_a_day_are_sent() {
-    let (server, mut relay, alice) = site_with_mail().await;
-    relay.refuse(true);
-    ok(change(&alice, "alice@example.org", NEW_PASSWORD, Some(PASSWORD)).await);
-    let waits = server.sorted("mail:outbox").await;
-    assert!(waits.iter().any(|(mail, _)| mail.starts_with("notice:1:password-")), "{waits:?}");
-    send_all(&server).await;
-    assert!(relay.refused() >= 1 && relay.waiting() == 0);
-    relay.refuse(false);
-    server.advance(61);
-    send_all(&server).await;
-    check_notice(&relay.next_message().await, "alice@example.org", "password");
-    assert!(server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty());
+    for engine in [Engine::Memory, Engine::Redis] {
+        let (server, mut relay, alice) = site_with_mail_on(engine).await;
+        relay.refuse(true);
+        ok(change(&alice, "alice@example.org", NEW_PASSWORD, Some(PASSWORD)).await);
+        let waits = server.sorted("mail:outbox").await;
+        assert!(waits.iter().any(|(mail, _)| mail.starts_with("notice:1:password-")), "{waits:?}");
+        send_all(&server).await;
+        assert!(relay.refused() >= 1 && relay.waiting() == 0);
+        relay.refuse(false);
+        server.advance(61);
+        send_all(&server).await;
+        check_notice(&relay.next_message().await, "alice@example.org", "password");
+        assert!(
+            server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty()
+        );
 
-    server
-        .write(|batch| {
-            for number in 0..25 {
-                let mail = format!("notice:1:passkey_added-{number}-alice@example.org");
-                for key in ["mail:outbox", "mail:written"] {
-                    batch.sorted_add(key, &mail, f64::from(number));
+        server
+            .write(|batch| {
+                for number in 0..25 {
+                    let mail = format!("notice:1:passkey_added-{number}-alice@example.org");
+                    for key in ["mail:outbox", "mail:written"] {
+                        batch.sorted_add(key, &mail, f64::from(number));
+                    }
                 }
-            }
-        })
-        .await;
-    send_all(&server).await;
-    // One was sent before.
-    assert_eq!(relay.waiting(), 19);
+            })
+            .await;
+        send_all(&server).await;
+        // One was sent before.
+        assert_eq!(relay.waiting(), 19);
+    }
 }

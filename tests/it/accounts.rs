@@ -5,9 +5,8 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, Owner, ProfileChange, update_profile};
 use tidings_domain::accounts::session_store::Device;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::{About, NewPassword, PreferencesChange};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::{Error, Refusal, Visit};
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused, refused_saying};

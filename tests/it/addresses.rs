@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::client::fields_of;
 use crate::routes::post_routes;
 
 /// The name of a field, a good value, and whether it may be left out.
@@ -112,7 +113,7 @@ impl Action {
             Some(name) => (name, value, OPTIONAL),
             None => (name, value, REQUIRED),
         };
-        let fields = example?.split('&').filter_map(|field| field.split_once('=')).map(field).collect();
+        let fields = fields_of(example?).into_iter().map(field).collect();
         Some(Address { path, fields, takes_get, signed, is_refused_in_silence, repeat })
     }
 }

@@ -16,7 +16,7 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
     let made = ok(alice.call(&format!("/api/admin/announcement?text={TEXT}&url=/news/1&hours=2")).await);
     for path in ["/", "/news/1", "/about", "/user/bob", "/nothing-here"] {
         for client in [&server.visitor(), &bob] {
-            assert!(client.text(path).await.contains(TEXT), "{path}");
+            assert!(client.any_text(path).await.contains(TEXT), "{path}");
         }
     }
     // A member dismisses it for good; others still see it.

@@ -49,8 +49,10 @@ fn without_secrets(page: &str) -> String {
 /// Compares all responses with those after the caches are cleared.
 async fn check_cache(server: &Server, visitors: &[Client], after: &str) {
     for client in visitors {
-        // The first visit of a thread changes what is new in lists.
-        read_all(client).await;
+        // The first visit of a member to a thread changes what is new in lists.
+        if client.auth.is_some() {
+            read_all(client).await;
+        }
         let seen = read_all(client).await;
         server.clear_caches().await;
         for (address, fresh) in read_all(client).await {
@@ -90,7 +92,8 @@ async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
     check("a deleted item").await;
 }
 
-#[each_engine("caches")]
+// The next test has the same actions on Redis.
+#[in_memory]
 async fn every_action_invalidates_the_cached_responses_it_changes(server: Server) {
     let Community { server, alice, bob } = Community::on(server).await;
     for member in [&alice, &bob] {

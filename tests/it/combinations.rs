@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use tidings_domain::Site;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::values::{ARTICLES_PER_PAGE, Rules, Timestamp};
+use tidings_domain::{Site, Visit};
 use tidings_keyspace::{Batch, Expiry, Store};
 
 use crate::client::{Client, ids, ok};

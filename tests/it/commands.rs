@@ -263,6 +263,8 @@ async fn two_commands_and_the_site_work_at_once_and_a_backup_has_all_of_it() {
         restored.run(&["restore", backup]).good();
         assert!(restored.run(&["check", "articles"]).good().contains("keys checked, no differences"));
         restored.run(&["user", "promote", "alice"]).good();
+        let list = start(&restored).visitor().api_get("/api/getnews/latest/0/1").await;
+        assert_eq!(list["count"], 810, "{list}");
     }
 }
 

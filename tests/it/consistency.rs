@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
+use tidings_domain::values::lookalikes::folded;
 use tidings_keyspace::Value;
 
 use crate::server::Server;
@@ -45,11 +46,62 @@ pub fn check(dump: &Dump) {
     stories::check_articles(dump);
     check_moderation(dump);
     for (key, value) in dump {
-        if let (Some(token), Value::String(id)) = (key.strip_prefix("auth:"), value) {
-            assert_eq!(hash(dump, &format!("user:{id}"))["auth"], token);
+        check_reference(dump, key, value);
+    }
+    check_invitations(dump);
+    check_sites(dump);
+}
+
+/// What a key leads to exists, and is of the name in the key.
+fn check_reference(dump: &Dump, key: &str, value: &Value) {
+    if let Some(session) = key.strip_prefix("session:") {
+        let list = format!("user:{}:sessions", hash(dump, key)["user_id"]);
+        assert!(members(dump, &list).contains(session), "{key} is not in {list}");
+    }
+    if let Some(host) = key.strip_prefix("link:").and_then(|rest| rest.strip_suffix(":origins")) {
+        assert!(dump.contains_key(&format!("link:{host}:votes")), "{key} is of no votes");
+    }
+    let Value::String(id) = value else { return };
+    let user = hash(dump, &format!("user:{id}"));
+    // The name of an account that was given up stays taken.
+    let is_called = |spelled: &dyn Fn(&str) -> String, name: &str| {
+        user.contains_key("deactivated")
+            || user.get("username").map(|it| spelled(it)).as_deref() == Some(name)
+    };
+    if let Some(name) = key.strip_prefix("username.to.id:") {
+        assert!(is_called(&|it| it.to_lowercase(), name), "{key} leads to {id}");
+    }
+    if let Some(name) = key.strip_prefix("username.folded:") {
+        assert!(is_called(&folded, name), "{key} leads to {id}");
+    }
+    if let Some(token) = key.strip_prefix("auth:") {
+        assert_eq!(user["auth"], token);
+    }
+    assert!(!key.starts_with("url:") || dump.contains_key(&format!("news:{id}")), "{key} leads to {id}");
+}
+
+/// Everybody who was invited is in the list of who invited them, and the tree begins with those who were not.
+fn check_invitations(dump: &Dump) {
+    let mut expected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut roots = BTreeSet::new();
+    for (key, id) in ids_of(dump, "user:") {
+        let Some(by) = hash(dump, key).remove("invited_by") else { continue };
+        expected.entry(format!("invites:by:{by}")).or_default().insert(id.to_string());
+        if !hash(dump, &format!("user:{by}")).contains_key("invited_by") {
+            roots.insert(by);
         }
     }
-    check_sites(dump);
+    let lists = dump.keys().filter(|key| key.starts_with("invites:by:"));
+    let found: BTreeMap<_, _> = lists.map(|key| (key.clone(), members(dump, key))).collect();
+    assert_eq!(found, expected);
+    assert_eq!(members(dump, "invites:roots"), roots);
+    for (key, user) in ids_of(dump, "invites:open:") {
+        for code in members(dump, key) {
+            // It may have expired.
+            let by = hash(dump, &format!("invites:code:{code}")).remove("user_id");
+            assert!(by.is_none_or(|by| by == user.to_string()), "{key} has {code}");
+        }
+    }
 }
 
 /// Recomputes every figure about sites from the stored votes.
@@ -295,6 +347,14 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
         let name_key = format!("username.to.id:{}", user["username"].to_lowercase());
         assert_eq!(dump.get(&name_key), Some(&Value::String(id.to_string())));
     }
+    for list in ["user.posted", "user.saved"].map(|list| format!("{list}:{id}")) {
+        for story in members(dump, &list) {
+            assert!(dump.contains_key(&format!("news:{story}")), "{list} has {story}");
+        }
+    }
+    let [followed, muted] =
+        ["followed", "muted"].map(|stance| members(dump, &format!("user:{id}:topics_{stance}")));
+    assert!(followed.is_disjoint(&muted), "user {id} follows and mutes a topic");
     let saved = members(dump, &format!("user:{id}:saved"));
     let listed = members(dump, &format!("user.saved:{id}"));
     assert!(saved.is_subset(&listed), "user {id} saved {saved:?} of {listed:?}");

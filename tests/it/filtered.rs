@@ -128,7 +128,7 @@ impl Withheld {
                 if !is_cached {
                     self.community.server.clear_caches().await;
                 }
-                let text = client.text(address).await;
+                let text = client.any_text(address).await;
                 for word in words.iter().filter(|word| text.contains(**word)) {
                     found.insert(((*word).to_owned(), address.clone()));
                 }
@@ -162,7 +162,7 @@ async fn only_authors_and_moderators_are_sent_what_is_withheld_on_its_page_and_i
         assert_eq!(visitor.get(&format!("/news/{}", things.story)).await.status, status[0]);
         assert_eq!(visitor.get(&format!("/tweet/{}", things.tweet)).await.status, status[1]);
     }
-    let page = visitor.text(&format!("/news/{}", site.removed.story)).await;
+    let page = visitor.any_text(&format!("/news/{}", site.removed.story)).await;
     assert!(page.contains("removed by a moderator: the reason"), "{page}");
     let sitemap = visitor.text("/sitemap/1").await;
     let is_in = |things: &Things| sitemap.contains(&format!("/news/{}<", things.story));
@@ -181,7 +181,7 @@ async fn only_authors_and_moderators_are_sent_what_is_withheld_on_its_page_and_i
                 format!("/news/1?at={}", things.comment),
                 format!("/tweet/{}", things.tweet),
             ] {
-                let text = client.text(&address).await.replace('\'', "&#39;");
+                let text = client.any_text(&address).await.replace('\'', "&#39;");
                 assert!(text.contains(things.word) && text.contains(words), "{address}: {text}");
             }
         }
@@ -491,7 +491,7 @@ async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_and_le
     let mut wrong = BTreeSet::new();
     for (name, reader) in [("visitor", &visitor), ("rita", &site.rita)] {
         for address in &site.addresses {
-            let text = reader.text(address).await;
+            let text = reader.any_text(address).await;
             for word in words.iter().filter(|word| text.contains(&***word)) {
                 // A list that was asked for what is hidden has what flags have hidden, and the page of a story names those
                 // that were merged into it. One answer repeats the address that it was asked about.
@@ -708,7 +708,7 @@ async fn leaves_no_trace(site: &GoneSite) {
             for address in
                 ["/news/1", "/api/getcomments/1", &format!("/news/1?at={}", gone.comment), "/comments"]
             {
-                let text = reader.text(address).await;
+                let text = reader.any_text(address).await;
                 let traces = [format!("comment-{}\"", gone.comment), "neverwhy".to_owned()];
                 assert!(!traces.iter().any(|trace| text.contains(trace)), "{} {address} {text}", gone.way);
             }

@@ -434,8 +434,13 @@ async fn without_the_secret_of_the_session_nothing_is_written_and_ranks_are_reco
 
 /// A site with a mail relay, and an account `alice` with an address.
 pub async fn site_with_mail() -> (Server, SmtpServer, Client) {
+    site_with_mail_on(Engine::Memory).await
+}
+
+/// The same on an engine.
+pub async fn site_with_mail_on(engine: Engine) -> (Server, SmtpServer, Client) {
     let mut relay = SmtpServer::start().await;
-    let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+    let server = Server::start(engine, &[("mail.relay", &relay.relay())]).await;
     let alice = server.register("alice").await;
     ok(alice.update_profile("", "alice@example.org", "").await);
     // It tells of the new address.

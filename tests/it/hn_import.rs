@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
+use tidings_domain::User;
 use tidings_domain::accounts::trust::lacking;
-use tidings_domain::accounts::users::User;
 use tidings_domain::values::html::markdown_of_html;
 use tidings_domain::values::{Rules, Timestamp};
 use tidings_keyspace::{Store, StoreOptions};

@@ -118,9 +118,10 @@ async fn an_account_of_30_days_has_five_invitations() {
     consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn concurrent_invitations_are_not_more_than_allowed() {
-    let (server, _, bob) = site(Engine::Memory, &[]).await;
+#[each_engine("races", &[BY_INVITATION])]
+async fn concurrent_invitations_are_not_more_than_allowed(server: Server) {
+    server.administrator("alice").await;
+    let bob = server.member("bob").await;
     let answers = at_once((0..12).map(|_| {
         let bob = bob.clone();
         async move { bob.api_post("/api/invite", &[]).await }
@@ -210,6 +211,7 @@ async fn the_invitations_of_somebody_who_has_left_are_void() {
     assert_eq!(page(&server.visitor(), redirects_to(&left)).await.heading(), "Deleted accounts");
     refused(sign_up(&server.visitor(), "dave", &[("invitation", &code)]).await);
     server.finish_jobs().await;
+    assert!(page(&alice, "/settings/invitations").await.content().contains("[deleted user]"));
     assert!(server.dump().await.keys().all(|key| !key.contains(&code) && key != "invites:open:3"));
     crate::store_check::demand_clean(&server).await;
 }
@@ -225,7 +227,8 @@ async fn an_invitation_is_mailed_with_its_link() {
     assert_eq!(mail.header("Subject"), Some("bob invites you to Tidings"));
     assert!(mail.text().lines().any(|line| line == made["url"]), "{}", mail.text());
     // The page shows the address to bob only.
-    assert!(page(&bob, "/settings/invitations").await.content().contains("for carol@example.org"));
+    let shown = page(&bob, "/settings/invitations").await;
+    assert!(shown.content().contains("valid for 30 days, for carol@example.org"), "{}", shown.content());
     assert!(!page(&alice, "/settings/invitations").await.content().contains("carol"));
     // Nobody floods addresses by withdrawing and inviting again.
     for _ in 0..20 {
@@ -304,11 +307,17 @@ async fn a_large_tree_takes_a_few_rounds_and_has_pages(server: Server) {
         // Accounts that are gone.
         batch.sorted_add("invites:roots", id.to_string(), 2.0);
     }
+    // One more than is shown.
+    for id in 200..=220 {
+        batch.sorted_add("invites:by:54", id.to_string(), 3.0);
+    }
     server.commit(batch).await;
     let visitor = server.visitor();
     let first = page(&visitor, "/people/tree").await;
-    assert!(first.content().contains("and 20 people more"), "{}", first.content());
-    assert!(first.links_to("/people/tree/25") && first.links_to("/@member-0/invited"));
+    for (name, more) in [("member-0", "and 20 people more"), ("member-53", "and 1 person more")] {
+        assert_eq!(first.one("a", &[("href", &format!("/@{name}/invited"))]).text(), more);
+    }
+    assert!(first.links_to("/people/tree/25"));
     assert!(first.content().contains("[deleted user]"));
     // The fourth level says how many are below it.
     assert!(first.content().contains("invited 1 person"));

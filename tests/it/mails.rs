@@ -207,46 +207,50 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
 
 #[tokio::test]
 async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_is_changed() {
-    let (server, mut relay) = with_mail().await;
-    let alice = registered(&server).await;
-    let bob = server.member("bob").await;
-    prefer(&server, &alice, &[("mail_replies", "1")]).await;
-    let news = alice.submit_text("A story", "text").await;
-    relay.refuse_with("550 5.1.1 no such user");
-    for number in 0..5 {
-        bob.comment(news, &format!("Number {number}")).await;
+    for engine in [Engine::Memory, Engine::Redis] {
+        let (server, mut relay) = with_mail_on(engine).await;
+        let alice = registered(&server).await;
+        let bob = server.member("bob").await;
+        prefer(&server, &alice, &[("mail_replies", "1")]).await;
+        let news = alice.submit_text("A story", "text").await;
+        relay.refuse_with("550 5.1.1 no such user");
+        for number in 0..5 {
+            bob.comment(news, &format!("Number {number}")).await;
+            send_all(&server).await;
+        }
+        // Each was tried once.
+        assert_eq!(relay.refused(), 3);
+        assert!(
+            server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty()
+        );
+        let settings = page(&alice, "/settings/mail").await;
+        let shown = settings.text();
+        assert!(shown.contains("The mailbox alice@example.org"), "{shown}");
+        relay.refuse(false);
+        bob.comment(news, "Stopped").await;
         send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        ok(alice.update_profile("", "alice@new.example", "").await);
+        let mail = relay.next_message().await;
+        assert_eq!(mail.to, ["alice@new.example"]);
+        let text = mail.text();
+        let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
+        assert!(
+            page(&alice, "/settings/mail")
+                .await
+                .text()
+                .contains("You won't get any mail until you open the link")
+        );
+        bob.comment(news, "Not yet").await;
+        send_all(&server).await;
+        assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
+        assert!(!page(&alice, "/settings/mail").await.text().contains("The mailbox"));
+        bob.comment(news, "Again").await;
+        let mail = relay.next_message().await;
+        assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
     }
-    // Each was tried once.
-    assert_eq!(relay.refused(), 3);
-    assert!(server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty());
-    let settings = page(&alice, "/settings/mail").await;
-    let shown = settings.text();
-    assert!(shown.contains("The mailbox alice@example.org"), "{shown}");
-    relay.refuse(false);
-    bob.comment(news, "Stopped").await;
-    send_all(&server).await;
-    assert_eq!(relay.waiting(), 0);
-    ok(alice.update_profile("", "alice@new.example", "").await);
-    let mail = relay.next_message().await;
-    assert_eq!(mail.to, ["alice@new.example"]);
-    let text = mail.text();
-    let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
-    assert!(
-        page(&alice, "/settings/mail")
-            .await
-            .text()
-            .contains("You won't get any mail until you open the link")
-    );
-    bob.comment(news, "Not yet").await;
-    send_all(&server).await;
-    assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
-    assert!(!page(&alice, "/settings/mail").await.text().contains("The mailbox"));
-    bob.comment(news, "Again").await;
-    let mail = relay.next_message().await;
-    assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
-    send_all(&server).await;
-    assert_eq!(relay.waiting(), 0);
 }
 
 #[tokio::test]

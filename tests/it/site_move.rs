@@ -63,38 +63,40 @@ async fn old_hosts_redirect_and_links_in_texts_follow(server: Server) {
 
 #[tokio::test]
 async fn owners_of_passkeys_are_told_by_mail() {
-    let mut relay = SmtpServer::start().await;
-    let settings = [("mail.relay", &*relay.relay()), ("site.url", "https://old.example.com")];
-    let server = Server::start(Engine::Memory, &settings).await;
-    for (id, name, factors, email) in [
-        (1, "alice", "totp passkeys", "alice@example.org"),
-        (2, "bob", "totp", "bob@example.org"),
-        (3, "carol", "passkeys", ""),
-    ] {
-        server.member(name).await;
-        let user = format!("user:{id}");
-        server.set_field(&user, "two_factor", factors).await;
-        for field in ["email", "confirmed_email"] {
-            server.set_field(&user, field, email).await;
+    for engine in [Engine::Memory, Engine::Redis] {
+        let mut relay = SmtpServer::start().await;
+        let settings = [("mail.relay", &*relay.relay()), ("site.url", "https://old.example.com")];
+        let server = Server::start(engine, &settings).await;
+        for (id, name, factors, email) in [
+            (1, "alice", "totp passkeys", "alice@example.org"),
+            (2, "bob", "totp", "bob@example.org"),
+            (3, "carol", "passkeys", ""),
+        ] {
+            server.member(name).await;
+            let user = format!("user:{id}");
+            server.set_field(&user, "two_factor", factors).await;
+            for field in ["email", "confirmed_email"] {
+                server.set_field(&user, field, email).await;
+            }
         }
+        let hosts = HostMove {
+            from: Hostname::parse("old.example.com").unwrap(),
+            to: Hostname::parse("new.example.org").unwrap(),
+        };
+        let told = (&hosts, server.app.now());
+        for (told, mails) in [(None, 0), (Some(told), 1)] {
+            let found = visit_owners(&server.app.site, told, |_| {}).await.unwrap();
+            assert_eq!((found.checked, found.owners, found.reachable), (3, 2, 1));
+            assert_eq!(server.sorted("mail:outbox").await.len(), mails);
+        }
+        send_all(&server).await;
+        let mail = relay.next_message().await;
+        assert_eq!(mail.header("To"), Some("alice@example.org"));
+        let text = mail.text();
+        assert!(text.contains("is moving from old.example.com to new.example.org"), "{text}");
+        assert!(text.contains("https://old.example.com/settings/two-factor"), "{text}");
+        assert_eq!(relay.waiting(), 0);
     }
-    let hosts = HostMove {
-        from: Hostname::parse("old.example.com").unwrap(),
-        to: Hostname::parse("new.example.org").unwrap(),
-    };
-    let told = (&hosts, server.app.now());
-    for (told, mails) in [(None, 0), (Some(told), 1)] {
-        let found = visit_owners(&server.app.site, told, |_| {}).await.unwrap();
-        assert_eq!((found.checked, found.owners, found.reachable), (3, 2, 1));
-        assert_eq!(server.sorted("mail:outbox").await.len(), mails);
-    }
-    send_all(&server).await;
-    let mail = relay.next_message().await;
-    assert_eq!(mail.header("To"), Some("alice@example.org"));
-    let text = mail.text();
-    assert!(text.contains("is moving from old.example.com to new.example.org"), "{text}");
-    assert!(text.contains("https://old.example.com/settings/two-factor"), "{text}");
-    assert_eq!(relay.waiting(), 0);
 }
 
 #[test]

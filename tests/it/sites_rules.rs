@@ -7,12 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::site_page::site_page;
 use tidings_domain::sites::{self, SettingsChange, SiteVote, Verdict};
 use tidings_domain::values::{Day, Hostname, VoterId};
-use tidings_domain::{Error, Refusal};
+use tidings_domain::{Error, Refusal, User, Visit};
 use tidings_keyspace::Value;
 
 use crate::client::Client;
@@ -200,12 +198,12 @@ async fn check_events(server: &Server, admin: &User, events: &[Event]) {
                 assert_eq!(refusal(voted), model.vote(by, on, value, network), "{event:?}");
             }
             Event::Ban(by) => {
-                let banned = refusal(sites::set_ban(site, now, admin, voter(by), true).await);
+                let banned = refusal(sites::ban(site, now, admin, voter(by)).await);
                 let known = model.known.get_mut(&by).map(|banned| *banned = true);
                 assert_eq!(banned, known.ok_or(Refusal::NoSuchVoter), "{event:?}");
             }
             Event::Unban(by) => {
-                let lifted = refusal(sites::set_ban(site, now, admin, voter(by), false).await);
+                let lifted = refusal(sites::unban(site, now, admin, voter(by)).await);
                 let known = model.known.get_mut(&by).map(|banned| *banned = false);
                 assert_eq!(lifted, known.ok_or(Refusal::NoSuchVoter), "{event:?}");
             }
@@ -409,8 +407,8 @@ async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
             for step in 0..20_usize {
                 let by = voter(number % 4);
                 let outcome = match (usize::from(number) + step) % 16 {
-                    0 => sites::set_ban(&site, now, &admin, by, true).await,
-                    8 => sites::set_ban(&site, now, &admin, by, false).await,
+                    0 => sites::ban(&site, now, &admin, by).await,
+                    8 => sites::unban(&site, now, &admin, by).await,
                     other => {
                         let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
                         let ballot = SiteVote { host: host(step * 5 + other), verdict };
@@ -427,7 +425,7 @@ async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
     at_once(tasks).await;
     consistency::check_site(&server).await;
     for number in 0..4 {
-        sites::set_ban(&server.app.site, server.app.now(), &admin, voter(number), false).await.unwrap();
+        sites::unban(&server.app.site, server.app.now(), &admin, voter(number)).await.unwrap();
     }
     let dump = server.dump().await;
     consistency::check(&dump);

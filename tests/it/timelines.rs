@@ -11,8 +11,6 @@ use tidings_domain::accounts::account::Owner;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::signup::{add_account, add_account_with_password};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::deactivation::{Writings, deactivate};
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
@@ -24,7 +22,7 @@ use tidings_domain::values::{
     Deed, ModerationId, Moment, NewPassword, RateRules, Reason, Rules, Thing, TimelineRules, TweetId,
     TweetText, Username, Window,
 };
-use tidings_domain::{Site, background, home_servers};
+use tidings_domain::{Site, User, Visit, background, home_servers};
 use tidings_keyspace::{Batch, EngineClock, Order, SetRead, Store, StoreOptions, read};
 
 use crate::redis_server::{RedisCluster, RedisServer};

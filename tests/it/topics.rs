@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::Value;
-use tidings_domain::accounts::users::User;
+use tidings_domain::User;
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::store_check::{Part, StoreReport, Totals};
 use tidings_domain::values::{Timestamp, Topic};

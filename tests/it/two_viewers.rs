@@ -11,7 +11,7 @@ use crate::community::{Community, PAGES};
 use crate::export::unpacked;
 use crate::filtered::{GONE_SETTINGS, GoneSite, told};
 use crate::routes::{filled, get_routes};
-use crate::server::{Engine, Server, in_memory};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RANGE};
 use reqwest::{Method, StatusCode};
 use sha2::{Digest, Sha256};
@@ -252,7 +252,7 @@ async fn readers(server: &Server) -> [Person; 2] {
 
 const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
 
-#[in_memory(&[BEHIND_A_PROXY, ("search.enabled", "true")])]
+#[each_engine("caches", &[BEHIND_A_PROXY, ("search.enabled", "true")])]
 async fn nobody_is_sent_what_belongs_to_another(server: Server) {
     let Community { server, alice, bob } = Community::on(server).await;
     let [zelda, yannick] = readers(&server).await;
@@ -260,8 +260,10 @@ async fn nobody_is_sent_what_belongs_to_another(server: Server) {
     let bob = Person::of(&server, bob).await;
     let alice = Person::of(&server, alice).await;
     let people = [&visitor, &zelda, &yannick];
+    // On Redis, a server learns of writes in another way; the orders of readers say nothing more about that.
+    let orders = if server.store().is_shared() { &ORDERS[..2] } else { &ORDERS[..] };
     for address in addresses() {
-        for (order, way) in ORDERS.into_iter().zip(WAYS.into_iter().cycle()) {
+        for (order, way) in orders.iter().zip(WAYS.into_iter().cycle()) {
             server.clear_caches().await;
             check_order(&order.map(|index| people[index]), &[&alice, &bob], &address, way).await;
         }

@@ -2,9 +2,8 @@
 //! a moderator starts. The statistics have tests of their own in the domain.
 
 use serde_json::{Value, json};
-use tidings_domain::accounts::users::User;
 use tidings_domain::report::{BackgroundCheck, VoteRingReport};
-use tidings_domain::vote_rings;
+use tidings_domain::{User, vote_rings};
 use tidings_keyspace::read;
 
 use crate::bench_dataset::Random;

@@ -51,9 +51,10 @@ impl HttpResponse {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The body as text.
+    /// The body as text, which it must be.
+    #[track_caller]
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
+        String::from_utf8(self.body.clone()).unwrap()
     }
 }
 
@@ -84,11 +85,13 @@ pub fn refused_saying(answer: Value, words: &str) {
     assert!(error.contains(words), "{error}");
 }
 
-/// Checks that an object has these members, whatever others it has.
+/// Checks that an object has these members, whatever others it has. `null` is not the same as no member.
 #[track_caller]
 pub fn has_members(object: &Value, expected: Value) {
-    for (name, value) in expected.as_object().unwrap() {
-        assert_eq!(&object[name], value, "{name} in {object}");
+    let expected = expected.as_object().unwrap();
+    assert!(!expected.is_empty());
+    for (name, value) in expected {
+        assert_eq!(object.get(name), Some(value), "{name} in {object}");
     }
 }
 
@@ -108,6 +111,13 @@ pub fn ids(list: &Value) -> Vec<u64> {
 #[track_caller]
 pub fn line_of(answer: Value) -> u64 {
     ok(answer)["moderation_id"].as_u64().unwrap()
+}
+
+/// The fields of a form that are written as in an address, but not encoded: `kind=story&id=1`.
+#[track_caller]
+pub fn fields_of(text: &str) -> Vec<(&str, &str)> {
+    let fields = text.split('&').filter(|field| !field.is_empty());
+    fields.map(|field| field.split_once('=').unwrap_or_else(|| panic!("no field: {field}"))).collect()
 }
 
 /// A form's fields, encoded.
@@ -187,8 +197,7 @@ impl Client {
     /// The whole answer to such a call.
     pub async fn answer_to(&self, request: &str) -> HttpResponse {
         let (path, fields) = request.split_once('?').unwrap_or((request, ""));
-        let fields: Vec<_> = fields.split('&').filter_map(|field| field.split_once('=')).collect();
-        self.post(path, &fields).await
+        self.post(path, &fields_of(fields)).await
     }
 
     /// Reads from the API.
@@ -224,9 +233,16 @@ impl Client {
         receive(self.request(Method::GET, path)).await
     }
 
-    /// The text at an address.
+    /// The text at an address that must answer 200.
     pub async fn text(&self, path: &str) -> String {
-        self.get(path).await.text()
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text());
+        answer.text()
+    }
+
+    /// The text at an address, whatever its status; bytes that are no text are replaced.
+    pub async fn any_text(&self, path: &str) -> String {
+        String::from_utf8_lossy(&self.get(path).await.body).into_owned()
     }
 
     /// A request with the session's cookie.
@@ -366,7 +382,7 @@ impl Client {
 
     /// The text of the newest entry of the inbox.
     pub async fn last_message(&self) -> String {
-        self.inbox().await[0]["text"].as_str().unwrap_or_default().to_owned()
+        self.inbox().await[0]["text"].as_str().unwrap().to_owned()
     }
 
     /// Writes a tweet; answers its id.

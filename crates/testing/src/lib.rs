@@ -43,22 +43,25 @@ pub async fn pause() {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
-/// Waits until something is so, a minute at most.
+/// Waits until something is so, `PATIENCE` at most.
 #[track_caller]
 pub fn until(is_so: impl AsyncFn() -> bool) -> impl Future<Output = ()> {
     until_ok(async move || if is_so().await { Ok(()) } else { Err("it is not so") })
 }
 
-/// Waits until a look is successful, a minute at most. The error of a look says what there is instead.
+/// How long tests wait for what must happen. On a busy machine, a minute was too short.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Waits until a look is successful, `PATIENCE` at most. The error of a look says what there is instead.
 #[track_caller]
 pub fn until_ok<T, E: Debug>(mut look: impl AsyncFnMut() -> Result<T, E>) -> impl Future<Output = T> {
     let place = Location::caller();
     async move {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             match look().await {
                 Ok(found) => return found,
-                Err(other) => assert!(Instant::now() < deadline, "{place}: after a minute, {other:?}"),
+                Err(other) => assert!(Instant::now() < deadline, "{place}: after {PATIENCE:?}, {other:?}"),
             }
             pause().await;
         }

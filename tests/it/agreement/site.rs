@@ -21,7 +21,7 @@ impl Walk {
             }
             "lift the rule" => {
                 let reason = self.reason(step.by);
-                let rules = client.text("/moderate/rules").await;
+                let rules = client.any_text("/moderate/rules").await;
                 let (_, rest) = rules.split_once("name=\"rule_id\" value=\"")?;
                 let (rule, _) = rest.split_once('"')?;
                 let request = format!("/api/moderate/unrule?rule_id={rule}&reason={reason}");

@@ -33,11 +33,12 @@ pub fn damages() -> Vec<Damage> {
         let write = move |batch: &mut Batch| writes.split("; ").for_each(|text| do_write(batch, key, text));
         Damage { what, key, write: Box::new(write), is_mended: kind == "mended" }
     };
-    DAMAGES.trim().lines().map(row).chain(others()).collect()
+    let table: &'static str = DAMAGES.replace("HELD_STORY", HELD_STORY).leak();
+    table.trim().lines().map(row).chain(others()).collect()
 }
 
-/// Does what a row of the table says: the name of a write, and what it takes. It is to the key of the row unless it
-/// names another one with `@`.
+/// Adds a write from a row of the table to a batch: its name, then its arguments. It writes to the key of the row; a
+/// first argument with `@` names another key.
 fn do_write(batch: &mut Batch, key: &str, text: &str) {
     let (name, taken) = text.split_once(' ').unwrap_or((text, ""));
     let mut taken: Vec<&str> = taken.split(", ").filter(|part| !part.is_empty()).collect();
@@ -65,6 +66,9 @@ fn do_write(batch: &mut Batch, key: &str, text: &str) {
 
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// The story that waits for a moderator.
+const HELD_STORY: &str = "7";
+
 /// Whether it is mended or named, the damage, the key at which it is found, and how it is done.
 const DAMAGES: &str = r#"
 mended | a story is not in the list by rank | news.top | sorted_remove 1
@@ -89,10 +93,10 @@ mended | a comment has no item number | items | sorted_remove comment:1:1
 mended | the last item number is too low | items.count | set 1
 named | a number of nothing | items | sorted_add news:77, 1.0
 mended | two items have one number | items | sorted_add comment:1:1, 1.0
-mended | a post that waits is not in the list of unseen posts | unseen:6 | sorted_remove story:7
+mended | a post that waits is not in the list of unseen posts | unseen:6 | sorted_remove story:HELD_STORY
 mended | the lists of unseen posts are lost | unseen:6 | delete
 mended | a post that is shown is unseen | unseen:1 | sorted_add story:1, 1.0
-mended | another's post is unseen | unseen:1 | sorted_add story:7, 1.0
+mended | another's post is unseen | unseen:1 | sorted_add story:HELD_STORY, 1.0
 mended | a tweet that does not exist is unseen | unseen:1 | sorted_add tweet:77, 1.0
 mended | what is no post is unseen | unseen:1 | sorted_add user:bob, 1.0
 named | karma from an archive is no number | user:2 | set_field untrusted_karma, x
@@ -113,8 +117,8 @@ named | nobody follows | user:1:followers | sorted_add 77, 1.0
 named | no story is subscribed to | user:1:subscriptions | sorted_add 77, 1.0
 named | nobody has invited a user | user:2 | set_field invited_by, 77
 named | an unread entry of nobody | user:77:inbox | sorted_add reply:1-70, 1.0; sorted_add @user:77:unread, reply:1-70, 1.0
-mended | a story that waits is in its author's list | user.posted:6 | sorted_add 7, 1.0
-mended | a story that waits has no vote | news:7 | set_field @news:7, up, 0
+mended | a story that waits is in its author's list | user.posted:6 | sorted_add HELD_STORY, 1.0
+mended | a story that waits has no vote | news:HELD_STORY | set_field @news:HELD_STORY, up, 0
 named | votes on no story | news.up:78 | sorted_add 1, 1.0
 named | a story without an author | news:2 | set_field user_id, 78
 named | a story with another id | news:1 | set_field id, 8
@@ -253,7 +257,7 @@ named | visits of nobody | user:77:visits | set_field 1, 5 5 0 0 0
 named | a counter of votes is no number | news:1 | set_field up, x
 "#;
 
-/// Those that write much.
+/// Damage that does not fit into a row of the table.
 fn others() -> Vec<Damage> {
     vec![
         named("a comment has lost its votes", "thread:comment:1", |b, key| {

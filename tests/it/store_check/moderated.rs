@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{demand_clean, report};
 use crate::client::{Client, line_of, ok};
-use crate::server::{Server, in_memory};
+use crate::server::{Server, each_engine};
 
 /// A site with an administrator, a moderator, and people who post.
 struct Site {
@@ -201,7 +201,7 @@ async fn deleted_posts_and_appeals(site: &Site) {
     }
 }
 
-#[in_memory]
+#[each_engine("check")]
 async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing(server: Server) {
     let mut site = Site::on(server).await;
     site.posts("merged-into").await;
