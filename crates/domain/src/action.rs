@@ -266,7 +266,7 @@ pub(crate) struct Turns {
     permits: Semaphore,
 }
 
-crate::process_state!(Turns);
+crate::process_state::process_state!(Turns);
 
 impl Default for Turns {
     fn default() -> Self {

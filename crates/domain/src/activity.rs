@@ -21,7 +21,7 @@ pub struct ActionCounters {
     taken: Mutex<TakenFigures>,
 }
 
-crate::process_state!(ActionCounters);
+crate::process_state::process_state!(ActionCounters);
 
 #[derive(Debug, Default)]
 struct TakenFigures {
@@ -144,7 +144,7 @@ impl Figures {
 #[derive(Debug, Default)]
 pub(crate) struct Unkept(Mutex<Vec<(Hour, Figures)>>);
 
-crate::process_state!(Unkept);
+crate::process_state::process_state!(Unkept);
 
 impl Unkept {
     /// Adds what happened since the last call.

@@ -18,7 +18,7 @@ use crate::values::{
     Closed, CommentAddress, ModerationId, Moment, NewsId, PostKind, PostState, QUEUE_TEXT, RemovedBy, Thing,
     Timestamp, UserId, Withheld,
 };
-use crate::{At, Error, News, NothingToDo, Refusal, Result, Site, Tweet, User, keys};
+use crate::{Comment, Error, News, NothingToDo, Refusal, Result, Site, Tweet, User, fields, keys};
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, read};
 use tidings_language::t;
 
@@ -121,7 +121,7 @@ impl Contribution {
     /// [`Refusal::CannotBeFlagged`] for a profile, or the store's.
     pub(crate) async fn remove(
         &self,
-        (site, now): At<'_, Moment>,
+        (site, now): (&Site, Moment),
         batch: &mut Batch,
         (line, state): (ModerationId, Withheld),
     ) -> Result<()> {
@@ -142,7 +142,12 @@ impl Contribution {
     }
 
     /// Adds to a batch that a post has another state. The batch fails if it has changed meanwhile.
-    fn change(&self, batch: &mut Batch, (site, now): At<'_>, change: impl FnOnce(&mut dyn Moderated)) {
+    fn change(
+        &self,
+        batch: &mut Batch,
+        (site, now): (&Site, Timestamp),
+        change: impl FnOnce(&mut dyn Moderated),
+    ) {
         match self {
             Self::Story(story) => story.change_with(batch, (site, now), |news| change(news)),
             Self::Comment(stored) => {
@@ -179,7 +184,7 @@ impl Contribution {
     /// profile, or the store's.
     pub(crate) async fn put_back(
         &self,
-        (site, now): At<'_, Moment>,
+        (site, now): (&Site, Moment),
         batch: &mut Batch,
     ) -> Result<Option<Job>> {
         let tweet = match self {
@@ -328,14 +333,24 @@ pub(crate) fn shortened(text: String) -> String {
     }
 }
 
-/// The author of a post; `None` if there is no such post. Rounds: 1.
+/// The author of a post, also of a deleted one; `None` if there is no such post. Rounds: 1.
 pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>> {
-    Ok(site.store.fetch(Contribution::of_post(thing)).await?.ok().map(|post| post.author()))
+    let key = match thing {
+        Thing::Story(id) => keys::news(*id),
+        Thing::Tweet(id) => keys::tweet(*id),
+        Thing::Comment(address) => {
+            return Ok(site.store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id));
+        }
+        _ => return Ok(None),
+    };
+    let author = site.store.fetch(read::field(&key, "user_id")).await?;
+    Ok(fields::read(author.as_deref(), || key, "user_id"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::CommentId;
 
     #[test]
     fn a_message_about_a_comment_names_its_story() {
@@ -357,6 +372,19 @@ mod tests {
         assert_eq!(story("A moderator warned you\n\nA moderator has warned you: see (/comment/7/3)"), None);
         assert_eq!(story("Dein Kommentar\n\nDein Kommentar „x“ (/comment/7/3) wurde entfernt"), Some(7));
         assert_eq!(story("Your comment “x” (/comment/7/3)"), None);
+    }
+
+    #[tokio::test]
+    async fn the_author_of_a_comment_is_found_without_its_story() {
+        let site = Site::in_memory().await;
+        let address = CommentAddress { news: NewsId(7), comment: CommentId(3) };
+        let comment = Comment::deleted_place((address, None), UserId(5), Timestamp(1));
+        let mut batch = Batch::new();
+        records::add(&mut batch, [&comment]);
+        site.store.commit(batch).await.unwrap();
+        let author = async |thing| author_of(&site, &thing).await.unwrap();
+        assert_eq!(author(Thing::Comment(address)).await, Some(UserId(5)));
+        assert_eq!(author(Thing::Story(address.news)).await, None);
     }
 
     #[test]

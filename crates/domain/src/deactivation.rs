@@ -3,9 +3,11 @@
 pub(crate) mod leave;
 
 use crate::accounts::two_factor::stored;
+use crate::accounts::users::{
+    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, OIDC_ROLE,
+};
 use crate::accounts::{
-    AllSessions, CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, MAIL_SECRET,
-    NEW_EMAIL, OIDC_ROLE, Owner, READING_KEY, applications, outbox, roles, sessions, single_sign_on,
+    AllSessions, MAIL_SECRET, Owner, READING_KEY, applications, outbox, roles, sessions, single_sign_on,
 };
 use crate::contributions::erasing::{ERASE_ALL, NAME};
 use crate::jobs::{self, Job, Jobs};

@@ -183,7 +183,8 @@ fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64>
 
 /// The next number of a counter that no other program draws from. Rounds: 1.
 pub(crate) async fn next_id<T: TryFrom<i64>>(site: &Site, counter: &str) -> Result<T> {
-    T::try_from(site.store.next_id(counter).await?).map_err(|_| unusable(counter))
+    let id = site.store.next_id(counter).await?;
+    T::try_from(id).map_err(|_| Error::Internal(format!("{counter} holds {id}")))
 }
 
 /// The secret under a key, which the first server of the store draws. Rounds: 1, and a commit for the first.

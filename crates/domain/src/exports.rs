@@ -96,7 +96,7 @@ pub struct ExportPart {
 #[derive(Default)]
 struct UnderWay(Mutex<Vec<UserId>>);
 
-crate::process_state!(UnderWay);
+crate::process_state::process_state!(UnderWay);
 
 /// The place of an export, free again when this is dropped.
 struct ExportSlot<'a> {

@@ -19,7 +19,7 @@ const AWAY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 struct SiteHomes(OnceLock<Arc<HomeServer>>);
 
-crate::process_state!(SiteHomes);
+crate::process_state::process_state!(SiteHomes);
 
 impl Site {
     /// The same site with home timelines on the server of a URL; in the store if it is empty. The server is

@@ -66,7 +66,7 @@ impl Default for LastRead {
     }
 }
 
-crate::process_state!(LastRead);
+crate::process_state::process_state!(LastRead);
 
 impl LastRead {
     pub(crate) fn get(&self) -> Shared<Identity> {

@@ -4,23 +4,8 @@
 //! commits one batch of checks and writes. The caller passes `now` and the store. Each function that
 //! reads or writes the store returns the errors of the store; its documentation names other errors.
 //!
-//! The code is divided into wings. A wing imports only the wings that are listed below it:
-//!
-//! - [`store_check`]: looks for inconsistencies in the stored data
-//! - [`background`]: the list of all kinds of background jobs
-//! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`exports`]: all that a person has here, and all that a site has
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`found`], [`inbox`],
-//!   [`numbered`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
-//! - [`flags`]
-//! - [`articles`], [`comments`], [`timelines`]
-//! - [`news`]
-//! - [`sites`]
-//! - [`accounts`]
-//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`hooks`], [`hub`], [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
-//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], `store_rules`, [`error`]: the
-//!   ground: what all actions use
-//! - [`keys`], [`values`]
+//! The code is divided into wings. ARCHITECTURE.md lists them in order; a wing imports only wings that are lower
+//! in that list.
 
 pub mod store_check;
 
@@ -101,11 +86,10 @@ pub(crate) use self::contributions::Contribution;
 pub(crate) use self::counts::CountedAction;
 pub(crate) use self::items::Item;
 pub use self::news::item::News;
-pub(crate) use self::process_state::process_state;
 pub(crate) use self::repeats::KeptAnswer;
 pub(crate) use self::report::Advance;
 pub(crate) use self::site::Applied;
-pub use self::site::{At, Site};
+pub use self::site::Site;
 pub use self::timelines::tweets::Tweet;
 pub use error::{Error, NothingToDo, Refusal, Result};
 pub use tidings_supervision as supervision;

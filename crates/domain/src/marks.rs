@@ -115,7 +115,7 @@ pub(crate) enum WhichMarks {
 #[derive(Default)]
 pub(crate) struct PendingMarks(Mutex<HashMap<UserId, HashMap<NewsId, PendingMark>>>);
 
-crate::process_state!(PendingMarks);
+crate::process_state::process_state!(PendingMarks);
 
 impl PendingMarks {
     /// The pending marks of a reader.

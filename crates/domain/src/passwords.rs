@@ -34,9 +34,6 @@ const LANES: u32 = 1;
 /// digest's 40 lower-case hexadecimal digits follows.
 const WRAPPED: &str = "old-digest:";
 
-/// The outcome of hashing or verifying a password.
-pub type Hashed<T, E = PasswordError> = std::result::Result<T, E>;
-
 /// Why a password could not be hashed or verified.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
@@ -93,7 +90,7 @@ pub enum Verification {
 ///
 /// # Errors
 /// [`PasswordError::Failed`] when there is no memory or no randomness.
-pub fn hash_password(password: &str) -> Hashed<String> {
+pub fn hash_password(password: &str) -> Result<String, PasswordError> {
     let hash = current_argon2()?.hash_password(password.as_bytes()).map_err(failed)?;
     Ok(hash.to_string())
 }
@@ -136,7 +133,7 @@ pub fn is_weak(hash: &str) -> bool {
 ///
 /// # Errors
 /// [`PasswordError::Failed`] when there is no memory or no randomness, or this is no digest.
-pub fn wrap_digest(hash: &str) -> Hashed<String> {
+pub fn wrap_digest(hash: &str) -> Result<String, PasswordError> {
     let digest = legacy::parse(hash).ok_or_else(|| failed("not a digest of the original"))?;
     Ok(format!("{WRAPPED}{}", hash_password(&hex::encode(digest))?))
 }
@@ -169,7 +166,7 @@ fn failed(error: impl fmt::Display) -> PasswordError {
     PasswordError::Failed(error.to_string())
 }
 
-fn current_argon2() -> Hashed<Argon2<'static>> {
+fn current_argon2() -> Result<Argon2<'static>, PasswordError> {
     let params = Params::new(MEMORY_KIBIBYTES, PASSES, LANES, None).map_err(failed)?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }

@@ -139,7 +139,7 @@ impl Fate {
 /// The name of a server among those that use a store, for as long as it runs.
 struct ServerName(String);
 
-crate::process_state!(ServerName);
+crate::process_state::process_state!(ServerName);
 
 impl Default for ServerName {
     fn default() -> Self {

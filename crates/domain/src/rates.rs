@@ -67,7 +67,7 @@ pub(crate) struct Buckets {
     reports: Reports,
 }
 
-crate::process_state!(Buckets);
+crate::process_state::process_state!(Buckets);
 
 /// The minute in which each source was last reported. Bounded like the buckets.
 struct Reports(Cache<(RatedAction, RequestSource), u64>);
@@ -141,9 +141,14 @@ pub(crate) async fn look_for(
 }
 
 /// The buckets that an action takes a token from.
-fn buckets_of(rules: &RateRules, action: RatedAction, by: Option<RatedAccount>, from: IpAddr) -> Vec<Bucket> {
-    let of_account = by.and_then(|by| bucket_of_account(rules, action, by));
-    of_account.into_iter().chain(buckets_of_address(rules, action, from)).collect()
+fn buckets_of(
+    rules: &RateRules,
+    action: RatedAction,
+    account: Option<RatedAccount>,
+    address: IpAddr,
+) -> Vec<Bucket> {
+    let of_account = account.and_then(|account| bucket_of_account(rules, action, account));
+    of_account.into_iter().chain(buckets_of_address(rules, action, address)).collect()
 }
 
 /// Takes a token for a read, and another if the answer is large. Knows this server only.
@@ -160,9 +165,14 @@ pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> 
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`].
-pub fn spend_search(site: &Site, now: Moment, by: Option<UserId>, address: IpAddr) -> Result<(), Refusal> {
-    let by = by.map(|id| RatedAccount { id, lacking: None });
-    take_here(site, now, buckets_of(&site.rules.rates, RatedAction::Search, by, address).into_iter())
+pub fn spend_search(
+    site: &Site,
+    now: Moment,
+    account: Option<UserId>,
+    address: IpAddr,
+) -> Result<(), Refusal> {
+    let account = account.map(|id| RatedAccount { id, lacking: None });
+    take_here(site, now, buckets_of(&site.rules.rates, RatedAction::Search, account, address).into_iter())
 }
 
 /// Takes further tokens for a read whose answer turned out to be so large, whether or not they are
@@ -230,10 +240,14 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
 
 /// The buckets of an address, the narrowest network first; none if it is exempt or the action
 /// has no rate.
-fn buckets_of_address(rules: &RateRules, action: RatedAction, from: IpAddr) -> impl Iterator<Item = Bucket> {
+fn buckets_of_address(
+    rules: &RateRules,
+    action: RatedAction,
+    address: IpAddr,
+) -> impl Iterator<Item = Bucket> {
     let (_, rate) = rates_of(rules, action);
-    let is_counted = !rate.is_off() && !rules.exempt.contain(from);
-    let networks = is_counted.then(|| ClientNetworks::of(from).iter());
+    let is_counted = !rate.is_off() && !rules.exempt.contain(address);
+    let networks = is_counted.then(|| ClientNetworks::of(address).iter());
     networks.into_iter().flatten().map(move |network| {
         let rate = rate.times(network.factor());
         Bucket { action, source: RequestSource::Network(network), rate }

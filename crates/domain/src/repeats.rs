@@ -243,7 +243,7 @@ fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<
 #[derive(Default)]
 pub(crate) struct AnsweredNames(Mutex<VecDeque<u64>>);
 
-crate::process_state!(AnsweredNames);
+crate::process_state::process_state!(AnsweredNames);
 
 impl AnsweredNames {
     fn knows(&self, key: &str) -> bool {

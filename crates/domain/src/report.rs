@@ -15,7 +15,7 @@ pub type Advance<'a> = &'a (dyn Fn(u64, u64) + Send + Sync);
 #[derive(Debug, Default)]
 pub struct BackupReport(Mutex<Backups>);
 
-crate::process_state!(BackupReport);
+crate::process_state::process_state!(BackupReport);
 
 /// The backups, and when the last good one was noted by a clock that nobody sets.
 #[derive(Debug, Default)]
@@ -123,7 +123,7 @@ pub struct BackgroundCheck<T> {
     last: Mutex<Option<Arc<(Timestamp, T)>>>,
 }
 
-crate::process_state!(BackgroundCheck<VoteRingReport>);
+crate::process_state::process_state!(BackgroundCheck<VoteRingReport>);
 
 impl<T> BackgroundCheck<T> {
     /// Whether it runs.

@@ -13,7 +13,7 @@ use tidings_keyspace::{Batch, Fetch, Order, read};
 /// read it along, so it costs none of its own.
 pub(crate) struct WaitingRows(AtomicU64);
 
-crate::process_state!(WaitingRows);
+crate::process_state::process_state!(WaitingRows);
 
 impl Default for WaitingRows {
     fn default() -> Self {

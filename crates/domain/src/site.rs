@@ -3,16 +3,13 @@
 use crate::cache::Caches;
 use crate::passwords::PasswordWorker;
 use crate::process_state::{ProcessState, States};
-use crate::values::{Changeable, Rules, Timestamp};
+use crate::values::{Changeable, Rules};
 use crate::{Error, Result, changes};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, Store};
 
 /// The default of the setting `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
-
-/// The site, at a time.
-pub type At<'a, T = Timestamp> = (&'a Site, T);
 
 /// Everything that an action of the domain needs besides its input.
 pub struct Site {

@@ -31,7 +31,7 @@ mod tally;
 mod twice;
 mod voting;
 
-pub use bans::{finish_bans, set_ban};
+pub use bans::{ban, finish_bans, unban};
 pub use boards::{Board, SiteLine, Span, leaderboard, leaderboard_of_sites};
 pub use cast_vote::{CastVote, Verdict, own_votes};
 pub use history::{DayOfVotes, History, history};

@@ -9,7 +9,8 @@ pub use editing::{delete_news, edit_news};
 pub(crate) use editing::{read_announcement, write_edit};
 
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::{DEACTIVATED, admission, origin_bans, trust};
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{admission, origin_bans, trust};
 use crate::articles::stories as stored;
 use crate::articles::topics::KnownTopics;
 use crate::comments::notify::CommentNotice;
@@ -185,18 +186,23 @@ impl KeptAnswer for Submitted {
 /// # Errors
 /// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`],
 /// [`Refusal::TooManyLinks`], [`Refusal::RefusedByRule`], or the store's.
-pub async fn submit_news(site: &Site, now: Moment, by: Actor<'_>, sent: &Submission) -> Result<Submitted> {
-    by.demand_may_post(now.timestamp())?;
-    by.demand_confirmed(site)?;
-    origin_bans::demand_may_post(site, now.timestamp(), &by).await?;
-    let origin = Origin::of(site, by.address).await?;
-    let by = by.user;
-    trust::refuse_many_links(site, now.timestamp(), by, sent.text())?;
-    let waits = admission::admit(site, now.timestamp(), by, sent.checked()).await?;
-    let url_keys = sent.content.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default();
-    let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(by.id));
-    let is_announced = site.rules.features.timelines && by.tweet_news && waits.is_none();
-    let has_comment = matches!(sent.content, SubmissionContent::Link(_, Some(_)));
+pub async fn submit_news(
+    site: &Site,
+    now: Moment,
+    author: Actor<'_>,
+    submission: &Submission,
+) -> Result<Submitted> {
+    author.demand_may_post(now.timestamp())?;
+    author.demand_confirmed(site)?;
+    origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
+    let origin = Origin::of(site, author.address).await?;
+    let author = author.user;
+    trust::refuse_many_links(site, now.timestamp(), author, submission.text())?;
+    let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
+    let url_keys = submission.content.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default();
+    let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
+    let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
+    let has_comment = matches!(submission.content, SubmissionContent::Link(_, Some(_)));
     let draw = Draw::new([
         (Sequence::Stories, 1),
         (Sequence::Items, 1 + u64::from(has_comment)),
@@ -204,30 +210,30 @@ pub async fn submit_news(site: &Site, now: Moment, by: Actor<'_>, sent: &Submiss
     ]);
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
-        let topics = sent.topics.clone().unwrap_or_default();
-        let author_is = (by, trust::is_trusted(site, now.timestamp(), by));
+        let topics = submission.topics.clone().unwrap_or_default();
+        let author_is = (author, trust::is_trusted(site, now.timestamp(), author));
         let reads = (&url_keys[..], draw.stored());
         let found = find_earlier_or_audience(site, author_is, reads, &topics, &mut batch).await?;
         let (audience, holders, counters) = match found {
             RepostCheck::Earlier(earlier) => {
                 let submitted = Submitted::Earlier(earlier);
-                return Decision::Done((submitted, None)).once(by.request.as_ref(), &submitted);
+                return Decision::Done((submitted, None)).once(author.request.as_ref(), &submitted);
             }
             RepostCheck::New { audience, holders, counters } => (audience, holders, counters),
         };
         let [id, item, tweet] = draw.take(site, &counters, &mut batch).await?;
         let id = NewsId(id);
         items::write(&mut batch, Item::Story(id), ItemNumber(item));
-        let first_comment = sent.first_comment(now.timestamp(), by.id, id);
+        let first_comment = submission.first_comment(now.timestamp(), author.id, id);
         if let Some(comment) = &first_comment {
             items::write(&mut batch, Item::Comment(comment.address()), ItemNumber(item + 1));
         }
         // First, so that somebody who has left is told that.
-        let account_there = batch.field_absent(keys::user(by.id), DEACTIVATED);
-        guard_against_reposts(&mut batch, site, id, sent.content.link(), &holders);
-        origins::write(origin.as_ref(), &mut batch, now.timestamp(), by.id);
-        let text = (sent.title.as_str(), sent.content.stored_url());
-        let mut news = News::new(id, by.id, text, topics, now.timestamp());
+        let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
+        guard_against_reposts(&mut batch, site, id, submission.content.link(), &holders);
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
+        let text = (submission.title.as_str(), submission.content.stored_url());
+        let mut news = News::new(id, author.id, text, topics, now.timestamp());
         if let Some(reason) = &waits {
             let unused = held::write(&mut batch, news, first_comment, reason);
             // Another program may have written it without drawing its number.
@@ -236,17 +242,17 @@ pub async fn submit_news(site: &Site, now: Moment, by: Actor<'_>, sent: &Submiss
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
                 .draws_unused(unused, keys::NEWS_COUNT, id)
                 .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
-                .once(by.request.as_ref(), &Submitted::Held(id));
+                .once(author.request.as_ref(), &Submitted::Held(id));
         }
-        let draft = |id| TweetDraft::new(id, now, by.id, audience);
+        let draft = |id| TweetDraft::new(id, now, author.id, audience);
         let tweet = is_announced.then_some(TweetId(tweet)).map(draft);
         if let Some(tweet) = &tweet {
-            tweet.write(&mut batch, site, sent.title.as_str(), Some(id));
+            tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
             news.tweet_id = Some(tweet.tweet.id);
         }
         news.rank_anew(now.timestamp(), &site.rules.ranking);
         let unused = stored::add(&mut batch, &news);
-        let voters = [(by.id, now.timestamp())];
+        let voters = [(author.id, now.timestamp())];
         let article_unused = stored::publish(&mut batch, (site, now.timestamp()), &news, &voters);
         hooks::write(&mut batch, &hooks::Event::Story(id));
         if let Some(comment) = &first_comment {
@@ -258,7 +264,7 @@ pub async fn submit_news(site: &Site, now: Moment, by: Actor<'_>, sent: &Submiss
             .draws_unused(unused, keys::NEWS_COUNT, id)
             .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(by.request.as_ref(), &Submitted::New(id))
+            .once(author.request.as_ref(), &Submitted::New(id))
     });
     let (submitted, tweet) = submitted.await?;
     if let Some(tweet) = tweet {

@@ -4,7 +4,7 @@
 //! Nothing here is about one viewer. Things that a reader has muted, blocked or hidden are left out when
 //! somebody searches.
 
-use crate::accounts::DEACTIVATED;
+use crate::accounts::users::DEACTIVATED;
 use crate::changes::Findable;
 use crate::values::{Hostname, NewsId, NewsUrl, RestrictionKind, Timestamp, TweetId, UserId, Withheld};
 use crate::{Comment, News, Result, Role, Site, Tweet, User, fields, keys};

@@ -11,7 +11,7 @@ use crate::values::email;
 use crate::values::{
     About, Digest, Email, FullName, NewPassword, PreferencesChange, Timestamp, UserId, never_logged,
 };
-use crate::{Applied, At, Error, Refusal, Result, Site, User, keys};
+use crate::{Applied, Error, Refusal, Result, Site, User, keys};
 use tidings_keyspace::Batch;
 use tidings_text::stored_text::StoredText;
 
@@ -179,7 +179,7 @@ pub async fn update_profile(
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
 pub(crate) async fn confirm_current_password(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     typed: &CurrentPassword,
 ) -> Result<String> {

@@ -1,6 +1,7 @@
 //! A user who does something, with the address that the request comes from.
 
-use crate::accounts::{DEACTIVATED, trust};
+use crate::accounts::trust;
+use crate::accounts::users::DEACTIVATED;
 use crate::rates::{self, RatedAccount};
 use crate::values::{Moment, RatedAction};
 use crate::{Decision, Error, KeptAnswer, Refusal, Result, Site, User, keys, repeats};

@@ -11,7 +11,8 @@
 //!
 //! The decisions add to the batch of the moderator's action, which also has the line in the log.
 
-use crate::accounts::{AllSessions, DEACTIVATED, people};
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{AllSessions, people};
 use crate::values::{Thing, Timestamp, UserId, random_token};
 use crate::{Refusal, Result, Site, fields, hooks, keys, review};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -53,11 +54,16 @@ fn thing(username: &str) -> Thing {
 
 /// Adds an application to the batch that creates its account. Its text is empty if many accounts
 /// were created, so that this one waits without having been asked for an application.
-pub(crate) fn write_application(batch: &mut Batch, now: Timestamp, (id, name): (UserId, &str), text: &str) {
+pub(crate) fn write_application(
+    batch: &mut Batch,
+    now: Timestamp,
+    (id, username): (UserId, &str),
+    text: &str,
+) {
     let time = now.to_string();
     let fields = [(TEXT, text), (APPLIED, &time), (PENDING, "1"), (DEACTIVATED, &time)];
     batch.set_fields(keys::user(id), fields);
-    review::enqueue(batch, &thing(name), now);
+    review::enqueue(batch, &thing(username), now);
 }
 
 /// Adds to the batch that deactivates an account that the text of its application is forgotten.

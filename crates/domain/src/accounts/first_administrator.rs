@@ -6,8 +6,9 @@
 //! the same for all servers of a store, and is stored nowhere. It holds until somebody has become
 //! an administrator, in any way: from then on `administrator.first` is stored.
 
+use crate::accounts::roles;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
-use crate::accounts::{ADMINISTRATOR_FLAG, roles};
+use crate::accounts::users::ADMINISTRATOR_FLAG;
 use crate::values::{Purpose, SigningKey, Timestamp, UserId, WelcomeToken};
 use crate::{Decision, Refusal, Result, Role, Site, User, Visit, keys};
 use tidings_keyspace::{Batch, Fetch, read};

@@ -9,7 +9,8 @@
 
 pub mod tree;
 
-use crate::accounts::{INVITED_BY, People, trust};
+use crate::accounts::users::INVITED_BY;
+use crate::accounts::{People, trust};
 use crate::rates::counted::Limited;
 use crate::values::{
     Email, INVITATION_SECONDS, InvitationCode, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS, SignupMode,
@@ -179,19 +180,24 @@ impl KeptAnswer for InvitationCode {
 /// [`Refusal::SignupClosed`], [`Refusal::EmailNotConfirmed`], [`Refusal::InvitationsAreOff`],
 /// [`Refusal::InvitingNeedsTrust`], [`Refusal::NoInvitationsLeft`],
 /// [`Refusal::TooManyOpenInvitations`], or the store's.
-pub async fn invite(site: &Site, now: Timestamp, by: &User, email: Option<&Email>) -> Result<InvitationCode> {
-    let (key, list) = (keys::user(by.id), keys::invites_open(by.id));
+pub async fn invite(
+    site: &Site,
+    now: Timestamp,
+    user: &User,
+    email: Option<&Email>,
+) -> Result<InvitationCode> {
+    let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
     site.act(&list, || async {
-        let reads = (invitations_of(by.id, now), read::field(&key, VERSION));
+        let reads = (invitations_of(user.id, now), read::field(&key, VERSION));
         let ((open, used), version) = site.store.fetch(reads).await?;
-        allowance(site, now, by, (&open, used))?;
+        allowance(site, now, user, (&open, used))?;
         let code = InvitationCode::random()?;
         let invitation = keys::invitation(&code);
         let mut batch = Batch::new();
         // Fails if another one was made meanwhile, which this one has not counted.
         batch.field_unchanged(&key, VERSION, version.as_deref());
         batch.increment_field(&key, VERSION, 1);
-        let fields = [("user_id", by.id.to_string()), ("time", now.to_string())];
+        let fields = [("user_id", user.id.to_string()), ("time", now.to_string())];
         batch.set_fields(&invitation, fields);
         if let Some(email) = email {
             batch.set_field(&invitation, "email", email.as_str());
@@ -201,7 +207,7 @@ pub async fn invite(site: &Site, now: Timestamp, by: &User, email: Option<&Email
         batch.sorted_add(&list, code.expose(), now.as_score());
         batch.expire(&list, LIFE);
         let made = code.clone();
-        by.decide(batch, code, &made)
+        user.decide(batch, code, &made)
     })
     .await
 }

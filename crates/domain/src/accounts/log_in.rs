@@ -13,7 +13,7 @@ use crate::accounts::two_factor::stored::StoredFactors;
 use crate::accounts::users::id_of;
 use crate::accounts::{Answer, RelyingParty, SecondFactors, TWO_FACTOR, roles, sessions};
 use crate::values::{Purpose, Timestamp, UserId, is_recent, never_logged};
-use crate::{AUDIT, At, Decision, Error, Refusal, Result, Role, Site, User, counts, keys};
+use crate::{AUDIT, Decision, Error, Refusal, Result, Role, Site, User, counts, keys};
 use std::net::IpAddr;
 use subtle::ConstantTimeEq;
 use tidings_keyspace::{Hash, read};
@@ -117,7 +117,7 @@ pub(crate) fn demand_passwords(site: &Site) -> Result<(), Refusal> {
 /// The second factor of somebody whose password was right, in the same step; `None` if the account has one and there
 /// is no code.
 async fn prove(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     user: &Hash,
     attempt: &Attempt<'_>,
     code: Option<&str>,
@@ -143,7 +143,7 @@ pub(crate) struct Identified {
 /// # Errors
 /// Those of [`log_in`], and [`Refusal::CodeRequired`] if the account has a second factor and there is no code.
 pub(crate) async fn identify(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     typed: &Credentials<'_>,
     address: IpAddr,
 ) -> Result<Identified> {
@@ -173,9 +173,9 @@ async fn identify_by_provider(site: &Site, username: &str, login: ProviderLogin)
 /// password; [`Refusal::WrongCode`], [`Refusal::PasskeyRefused`],
 /// [`Refusal::TooManyFailedLogins`], [`Refusal::TooManyAtOnce`], or the store's.
 pub async fn finish(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     ticket: &str,
-    typed: Answer<'_>,
+    answer: Answer<'_>,
     device: &Device,
 ) -> Result<Session> {
     // Codes of one address are checked one after the other, as passwords are.
@@ -185,7 +185,7 @@ pub async fn finish(
         let username = user.get("username").unwrap_or_default();
         let attempt = Attempt { username, password: "", address: device.address, now: Some(now) };
         login::refuse_if_slowed_down(site, &attempt).await?;
-        let proof = second_step::check((site, now), user_id, &attempt, typed).await?;
+        let proof = second_step::check((site, now), user_id, &attempt, answer).await?;
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
     Ok(opened.await?.done()?)
@@ -289,7 +289,11 @@ async fn sign(
 }
 
 /// The user whose password was right, as stored now.
-async fn read_ticket((site, now): At<'_>, ticket: &str, address: IpAddr) -> Result<(Hash, UserId)> {
+async fn read_ticket(
+    (site, now): (&Site, Timestamp),
+    ticket: &str,
+    address: IpAddr,
+) -> Result<(Hash, UserId)> {
     let expired = || Error::from(Refusal::LoginExpired);
     let mut parts = ticket.splitn(3, '.');
     let mut part = || parts.next().unwrap_or_default();

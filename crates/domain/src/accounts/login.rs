@@ -161,13 +161,15 @@ fn report_attack(site: &Site, id: UserId) {
 
 /// Counts a code for an account, before it is known whether it is right. This is the one limit
 /// of an account, whatever addresses the codes come from: six digits can be guessed. Only who
-/// knows the password gets here; recovery codes and passkeys are not limited by it. Rounds: 2.
+/// knows the password gets here; recovery codes and passkeys are not limited by it. It takes no
+/// turn: the login that it is part of may have one. Rounds: 2.
 ///
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
 pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<()> {
     let refusal = |seconds| Refusal::TooManyFailedLogins { seconds };
-    Limited::WrongCodes(user_id).count(site, refusal).await
+    let limit = Limited::WrongCodes(user_id).limit(&site.rules);
+    act_on(&site.store, COUNTING_ATTEMPTS, || limit.count(&site.store, refusal)).await
 }
 
 /// Refuses an attempt while one of its counters says so.
@@ -188,7 +190,7 @@ fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Re
 #[derive(Default)]
 struct Attacked(Mutex<Vec<UserId>>);
 
-crate::process_state!(Attacked);
+crate::process_state::process_state!(Attacked);
 
 impl Site {
     /// Takes the accounts whose owners are to be told that many addresses try to log in.

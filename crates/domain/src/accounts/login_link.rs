@@ -3,10 +3,11 @@
 
 use crate::accounts::log_in::{self, Entered, LoginGrant};
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::{CREDENTIALS_VERSION, Device, Session, sealed};
+use crate::accounts::users::CREDENTIALS_VERSION;
+use crate::accounts::{Device, Session, sealed};
 use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::values::{Purpose, Timestamp, UserId, random_token};
-use crate::{At, Error, Refusal, Result, Role, Site, User, keys};
+use crate::{Error, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::{Hash, read};
 
 /// The token of a link for an administrator.
@@ -36,13 +37,13 @@ pub async fn owner(site: &Site, now: Timestamp, token: &str) -> Result<User> {
 ///
 /// # Errors
 /// [`Refusal::LoginLinkInvalid`]; [`Refusal::Banned`]; or the store's.
-pub async fn log_in((site, now): At<'_>, token: &str, device: &Device) -> Result<Session> {
+pub async fn log_in((site, now): (&Site, Timestamp), token: &str, device: &Device) -> Result<Session> {
     let opened = log_in::open(site, now, device, || async {
         let user = stored(site, now, token).await?;
         let proof = Proof::Link(token.to_owned());
         Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
-    Ok(opened.await?.done()?)
+    Ok(opened.await?.done().map_err(|_| Refusal::LoginLinkInvalid)?)
 }
 
 /// The administrator of a token, as stored. A link ends when the password changes.

@@ -6,7 +6,7 @@
 //! sign-up. `usernames.folded` says how far that is. Because this visits each account once, it
 //! also adds what accounts of earlier versions lack.
 
-use crate::accounts::{DEACTIVATED, DELETED_USERNAME};
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
 use crate::key_walk::KeyWalk;
 use crate::passwords::lacks_salt;
 use crate::values::{

@@ -27,21 +27,26 @@ pub(crate) struct Notified {
 impl Notified {
     /// Chooses from the people whom a text mentions, in their order. Rounds: 1, none without
     /// people.
-    pub(crate) async fn choose(site: &Site, now: Moment, author: UserId, named: &[UserId]) -> Result<Self> {
+    pub(crate) async fn choose(
+        site: &Site,
+        now: Moment,
+        author: UserId,
+        mentioned: &[UserId],
+    ) -> Result<Self> {
         let most = site.rules.limits.mentions_per_day;
         let key = keys::user_notified(author, Day::of(now.timestamp()));
         let mut chosen = Self { people: Vec::new(), key, new: Vec::new(), count: None, total: 0 };
-        if named.is_empty() {
+        if mentioned.is_empty() {
             return Ok(chosen);
         }
-        let ids = named.iter().map(ToString::to_string);
+        let ids = mentioned.iter().map(ToString::to_string);
         let known = read::hash_fields(&chosen.key, [COUNT.to_owned()].into_iter().chain(ids));
-        let avoidances: Vec<_> = named.iter().map(|person| Avoidance::of(*person, author)).collect();
+        let avoidances: Vec<_> = mentioned.iter().map(|person| Avoidance::of(*person, author)).collect();
         let (known, avoidances) = site.store.fetch((known, avoidances)).await?;
         let mut known = known.into_iter();
         chosen.count = known.next().flatten();
         chosen.total = fields::count(chosen.count.as_deref(), || chosen.key.clone(), COUNT);
-        for ((person, known), avoidance) in named.iter().zip(known).zip(avoidances) {
+        for ((person, known), avoidance) in mentioned.iter().zip(known).zip(avoidances) {
             if avoidance.blocks {
                 continue;
             }

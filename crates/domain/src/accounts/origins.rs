@@ -73,7 +73,7 @@ pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag> {
 #[derive(Default)]
 struct KnownSecret(OnceCell<String>);
 
-crate::process_state!(KnownSecret);
+crate::process_state::process_state!(KnownSecret);
 
 /// The secret of the tags, and of the hashes of typed names. Rounds: none, except once for each
 /// server.

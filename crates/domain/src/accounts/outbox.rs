@@ -17,10 +17,11 @@ mod waiting_mail;
 pub use waiting_mail::{MailKind, MailSubject, WaitingMail};
 
 use crate::accounts::unsubscribing::{MAIL_SECRET, token_for};
-use crate::accounts::{EntryId, HostMove, MAIL_REFUSED, Notice};
+use crate::accounts::users::MAIL_REFUSED;
+use crate::accounts::{EntryId, HostMove, Notice};
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
 use crate::values::{DIGEST_CHUNK, Digest, MAIL_CHUNK, Moment, Timestamp, UserId, random_token};
-use crate::{Applied, At, Decision, Result, Site, User, fields, keys};
+use crate::{Applied, Decision, Result, Site, User, fields, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The name of the lane in leases.
@@ -37,7 +38,7 @@ pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score
 /// or the site sends no mail.
 pub(crate) fn write_notices(
     batch: &mut Batch,
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     (user, address): (UserId, &str),
     notices: &[Notice],
 ) {

@@ -4,7 +4,8 @@
 //! ends when the password or the e-mail address changes that it was made for. The answers
 //! do not reveal whether a user has an address.
 
-use crate::accounts::{CREDENTIALS_VERSION, Notice, Session, log_in, outbox, people, roles, sessions};
+use crate::accounts::users::CREDENTIALS_VERSION;
+use crate::accounts::{Notice, Session, log_in, outbox, people, roles, sessions};
 use crate::passwords::HashingSource;
 use crate::values::{NewPassword, Timestamp, UserId, random_token};
 use crate::{Decision, Refusal, Result, Site, User, fields, keys};
@@ -126,10 +127,15 @@ fn fingerprint(credentials: [Option<&str>; 3]) -> String {
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
-pub async fn set_new_password(site: &Site, now: Timestamp, token: &str, new: &NewPassword) -> Result<()> {
+pub async fn set_new_password(
+    site: &Site,
+    now: Timestamp,
+    token: &str,
+    password: &NewPassword,
+) -> Result<()> {
     let account = read_link(site, token).await?;
-    roles::demand_password((site, now), account.user_id, new).await?;
-    let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), new).await?;
+    roles::demand_password((site, now), account.user_id, password).await?;
+    let hash = site.passwords.hash_for(HashingSource::Account(account.user_id), password).await?;
     let (reset, key) = (keys::password_reset(token), keys::user(account.user_id));
     let session = Session::new(account.user_id)?;
     let ended = sessions::end_all_sessions(site, &session, None, |batch| {

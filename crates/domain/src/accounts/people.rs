@@ -1,6 +1,7 @@
 //! The names of users, as pages and actions need them.
 
-use crate::accounts::{DEACTIVATED, SharedVisit};
+use crate::accounts::SharedVisit;
+use crate::accounts::users::DEACTIVATED;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{Restriction, RestrictionKind, Timestamp, UserId, size};
 use crate::{Refusal, Result, Site, Visit, fields, keys};

@@ -1,7 +1,7 @@
 //! When users last visited: the field `seen_time`. Tweets are no longer delivered to a user
 //! who stays away for long; on return, the home timeline is absent, and made anew.
 
-use crate::accounts::DEACTIVATED;
+use crate::accounts::users::DEACTIVATED;
 use crate::activity::ActionCounters;
 use crate::values::{Hour, Timestamp};
 use crate::{Applied, Result, Site, User, keys};

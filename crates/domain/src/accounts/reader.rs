@@ -11,7 +11,8 @@
 //! own, and no read per story or comment.
 
 use crate::accounts::mutes::read_mute;
-use crate::accounts::{Flags, ROLE_PASSWORD, SHORT_PASSWORD, SecondFactors, TWO_FACTOR};
+use crate::accounts::users::{ROLE_PASSWORD, SHORT_PASSWORD};
+use crate::accounts::{Flags, SecondFactors, TWO_FACTOR};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::values::{
     Domains, Hostname, MARKED_SAVED, MAX_FOLLOWED_TOPICS, MAX_HIDDEN, MAX_MUTED_TOPICS, MuteKind, NewsId,

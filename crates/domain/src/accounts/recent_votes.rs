@@ -153,10 +153,15 @@ pub(crate) struct RecentVote {
 
 impl RecentVote {
     /// That of a user on one thing, for an action.
-    pub(crate) fn by(user: UserId, on: VotedOn, now: Timestamp, window: u64) -> impl Fetch<Value = Self> {
+    pub(crate) fn by(
+        user: UserId,
+        on: VotedOn,
+        now: Timestamp,
+        window_seconds: u64,
+    ) -> impl Fetch<Value = Self> {
         let key = keys::user_recent_votes(user);
         let reads = (read::field(&key, on.to_string()), read::field_count(key));
-        reads.map(move |(json, count)| Self { user, on, json, count, now, window_seconds: window })
+        reads.map(move |(json, count)| Self { user, on, json, count, now, window_seconds })
     }
 
     /// The record of the vote if it can be taken back.

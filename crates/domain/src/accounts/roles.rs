@@ -5,16 +5,16 @@
 //! happens rarely.
 
 use crate::accounts::users::{
-    ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, SHORT_PASSWORD,
+    ADMINISTRATOR_FLAG, DEACTIVATED, MODERATOR_FLAG, OIDC_ROLE, ROLE_PASSWORD, SHORT_PASSWORD,
     UNKNOWN_PASSWORD, account_chunks, id_of,
 };
-use crate::accounts::{TWO_FACTOR, first_administrator};
+use crate::accounts::{Flags, TWO_FACTOR, first_administrator};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::site_settings;
 use crate::values::{
     ACCOUNTS_CHUNK, KnownName, NewPassword, RestrictionKind, STAFF_PASSWORD_MIN, Timestamp, UserId, named,
 };
-use crate::{At, Decision, Refusal, Result, Role, Site, User, identity, keys};
+use crate::{Decision, Refusal, Result, Role, Site, User, identity, keys};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, read};
@@ -82,7 +82,11 @@ pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> R
 /// # Errors
 /// [`InputError::TooShort`](crate::values::text::InputError::TooShort),
 /// [`InputError::NamePassword`](crate::values::text::InputError::NamePassword), or the store's.
-pub(crate) async fn demand_password((site, now): At<'_>, id: UserId, password: &NewPassword) -> Result<()> {
+pub(crate) async fn demand_password(
+    (site, now): (&Site, Timestamp),
+    id: UserId,
+    password: &NewPassword,
+) -> Result<()> {
     let fields = read::fields(keys::user(id), ["flags", "username"]);
     let [flags, username] = site.store.fetch(fields).await?;
     demand_no_name((site, now), username.as_deref().unwrap_or_default(), password).await?;
@@ -96,12 +100,16 @@ pub(crate) async fn demand_password((site, now): At<'_>, id: UserId, password: &
 ///
 /// # Errors
 /// [`InputError::NamePassword`](crate::values::text::InputError::NamePassword), or the store's.
-pub(crate) async fn demand_no_name((site, now): At<'_>, name: &str, password: &NewPassword) -> Result<()> {
+pub(crate) async fn demand_no_name(
+    (site, now): (&Site, Timestamp),
+    username: &str,
+    password: &NewPassword,
+) -> Result<()> {
     let identity = identity::of_site(site, now).await?;
     let host = site.address.split("//").last().unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default();
     let names = [
-        (name, KnownName::Username),
+        (username, KnownName::Username),
         (&*site.name, KnownName::Site),
         (identity.texts.get(site_settings::NAME).unwrap_or_default(), KnownName::Site),
         (host, KnownName::Site),
@@ -136,10 +144,15 @@ pub(crate) async fn somebody_else(
 }
 
 /// The first of some people who has at least a role, which counts. Rounds: 1.
-async fn first_able(site: &Site, now: Timestamp, role: Role, people: &[UserId]) -> Result<Option<Holder>> {
-    let users: Vec<_> = people.iter().map(|id| read::hash(keys::user(*id))).collect();
+async fn first_able(
+    site: &Site,
+    now: Timestamp,
+    role: Role,
+    candidates: &[UserId],
+) -> Result<Option<Holder>> {
+    let users: Vec<_> = candidates.iter().map(|id| read::hash(keys::user(*id))).collect();
     let users = site.store.fetch(users).await?;
-    Ok(people.iter().zip(users).find_map(|(id, hash)| {
+    Ok(candidates.iter().zip(users).find_map(|(id, hash)| {
         let is_able = User::from_hash(&hash).is_some_and(|user| user.role_at(&site.rules, now) >= role);
         is_able.then(|| Holder::of(*id, &hash))
     }))
@@ -188,7 +201,7 @@ impl GivenRole {
 /// # Errors
 /// [`Refusal::LastAdministrator`], or the store's.
 pub(crate) async fn write_role(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     batch: &mut Batch,
     (id, flags): (UserId, Option<&str>),
     (role, has): (GivenRole, bool),

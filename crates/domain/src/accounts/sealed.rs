@@ -5,7 +5,7 @@
 
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::values::{Purpose, SIGN_ON_SECONDS, SigningKey, Timestamp};
-use crate::{At, Refusal, Result, keys};
+use crate::{Refusal, Result, Site, keys};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ use tidings_keyspace::{Batch, CheckId};
 
 /// Signs a text. Rounds: none once this server knows its key.
 pub(crate) async fn seal(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     purpose: Purpose,
     (text, bound_to): (&str, &str),
 ) -> Result<String> {
@@ -29,7 +29,7 @@ pub(crate) async fn seal(
 /// # Errors
 /// [`Refusal::LoginExpired`] if it is too old, bound to something else, or not signed by this site; or the store's.
 pub(crate) async fn open(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     purpose: Purpose,
     (sealed, bound_to): (&str, &str),
 ) -> Result<String> {
@@ -38,11 +38,16 @@ pub(crate) async fn open(
     Ok(read(&key, now, purpose, (sealed, bound_to)).ok_or(Refusal::LoginExpired)?)
 }
 
-fn read(key: &SigningKey, now: Timestamp, purpose: Purpose, (sealed, bound): (&str, &str)) -> Option<String> {
+fn read(
+    key: &SigningKey,
+    now: Timestamp,
+    purpose: Purpose,
+    (sealed, bound_to): (&str, &str),
+) -> Option<String> {
     let mut parts = sealed.splitn(3, '.');
     let (made, text, signature) = (parts.next()?, parts.next()?, parts.next()?);
     let made = Timestamp(made.parse().ok()?);
-    let expected = sign(key, purpose, (made, text, bound));
+    let expected = sign(key, purpose, (made, text, bound_to));
     let is_signed = bool::from(expected.ct_eq(&*hex::decode(signature).ok()?));
     let is_recent = made <= now && now.seconds_since(made) <= SIGN_ON_SECONDS;
     let text = BASE64_URL_SAFE_NO_PAD.decode(text).ok().filter(|_| is_signed && is_recent)?;

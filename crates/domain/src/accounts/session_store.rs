@@ -5,7 +5,8 @@
 //! under `auth:<token>` was written by Lamer News, or by an earlier version. It is
 //! accepted, but none is written.
 
-use crate::accounts::{ApiSecret, DEACTIVATED, EarlierSession};
+use crate::accounts::ApiSecret;
+use crate::accounts::users::{DEACTIVATED, EarlierSession};
 use crate::values::{
     MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS, SIGN_ON_SECONDS, SessionHash,
     SessionToken, Timestamp, UserId, named, never_logged, random_token,

@@ -10,14 +10,12 @@ use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, Opening, Session, SessionKey, VisitSession,
 };
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, id_of};
-use crate::accounts::{Owner, applications, origins};
+use crate::accounts::users::{CREDENTIALS_VERSION, ROLE_PASSWORD, id_of};
+use crate::accounts::{ApiSecret, Owner, applications, origins};
 use crate::passwords::{lacks_salt, salt_beside};
 use crate::values::{Timestamp, UserId, random_token};
-use crate::{Applied, At, Decision, Refusal, Result, Site, User, keys};
+use crate::{Applied, Decision, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, CheckId, Order, read};
-
-pub use crate::accounts::session_store::list;
 
 /// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
 ///
@@ -40,12 +38,16 @@ pub async fn log_in(
 ///
 /// # Errors
 /// As [`log_in`], and [`Refusal::ConfirmationNeeded`].
-pub(crate) async fn confirm_password((site, now): At<'_>, by: Owner<'_>, password: &str) -> Result<String> {
-    if !by.user.has_password {
-        let is_confirmed = by.session.is_confirmed(now);
+pub(crate) async fn confirm_password(
+    (site, now): (&Site, Timestamp),
+    owner: Owner<'_>,
+    password: &str,
+) -> Result<String> {
+    if !owner.user.has_password {
+        let is_confirmed = owner.session.is_confirmed(now);
         return if is_confirmed { Ok(String::new()) } else { Err(Refusal::ConfirmationNeeded.into()) };
     }
-    let (username, address) = (&*by.user.username, by.device.address);
+    let (username, address) = (&*owner.user.username, owner.device.address);
     let attempt = Attempt { username, password, address, now: None };
     Ok(login::verify(site, &attempt).await?.stored.hash)
 }

@@ -8,9 +8,9 @@ use crate::accounts::applications::{self, NameHolders};
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
 use crate::accounts::single_sign_on::{self, ProviderLogin};
+use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::{
-    CONFIRMED_EMAIL, Invitation, SignupLimits, UNCONFIRMED, first_administrator, log_in, login, names,
-    origin_bans, outbox, roles,
+    Invitation, SignupLimits, first_administrator, log_in, login, names, origin_bans, outbox, roles,
 };
 use crate::activity::ActionCounters;
 use crate::audit::{self, AUDIT, COMMAND_LINE};
@@ -78,7 +78,8 @@ pub async fn create_account(
         log_in::demand_passwords(site)?;
         sign_up.password.ok_or(InputError::Empty { field: "password" })?;
     }
-    let signed_up = add(site, now, Applicant { sign_up, device: Some(device), password_hash: None }).await?;
+    let applicant = Applicant { sign_up, creator: Creator::Visitor(device), password_hash: None };
+    let signed_up = insert_account(site, now, applicant).await?;
     if signed_up.user_id == FIRST_USER && site.is_local {
         // Somebody from elsewhere, through a proxy: the start has shown no link.
         first_administrator::announce_if_missing(site).await?;
@@ -97,7 +98,7 @@ pub async fn add_account_with_password(
     username: &Username,
     password: &NewPassword,
 ) -> Result<SignedUp> {
-    let added = add_for_operator(site, now, username, Some(password)).await?;
+    let added = insert_for_operator(site, now, username, Some(password)).await?;
     let (account, user) = (audit::name_of(site, added.user_id).await, added.user_id.0);
     let administrator = added.is_administrator;
     tracing::info!(target: AUDIT, by = COMMAND_LINE, account, user, administrator, "created an account");
@@ -110,36 +111,59 @@ pub async fn add_account_with_password(
 /// # Errors
 /// Those of [`add_account_with_password`].
 pub async fn add_account(site: &Site, now: Timestamp, username: &Username) -> Result<UserId> {
-    Ok(add_for_operator(site, now, username, None).await?.user_id)
+    Ok(insert_for_operator(site, now, username, None).await?.user_id)
 }
 
-async fn add_for_operator(
+async fn insert_for_operator(
     site: &Site,
     now: Timestamp,
     username: &Username,
     password: Option<&NewPassword>,
 ) -> Result<SignedUp> {
-    let answer = &SignupAnswer::default();
-    let (provider, email, invitation, application, token) = Default::default();
-    let sign_up = SignUp { username, password, provider, email, invitation, application, answer, token };
-    add(site, now, Applicant { sign_up, device: None, password_hash: None }).await
+    let sign_up = SignUp {
+        username,
+        password,
+        provider: None,
+        email: None,
+        invitation: None,
+        application: None,
+        answer: &SignupAnswer::default(),
+        token: None,
+    };
+    insert_account(site, now, Applicant { sign_up, creator: Creator::Operator, password_hash: None }).await
+}
+
+/// The person who creates an account.
+#[derive(Clone, Copy)]
+enum Creator<'a> {
+    /// The operator, for somebody. No limit holds.
+    Operator,
+    /// Somebody on the site, with their device.
+    Visitor(&'a Device),
 }
 
 /// The applicant for an account.
 #[derive(Clone, Copy)]
 struct Applicant<'a> {
     sign_up: SignUp<'a>,
-    /// The device of a visitor; `None` for the operator, whom no limit holds for.
-    device: Option<&'a Device>,
+    creator: Creator<'a>,
     /// The hash of the password, once it is known.
     password_hash: Option<&'a str>,
 }
 
-impl Applicant<'_> {
+impl<'a> Applicant<'a> {
+    /// The device, if a visitor creates the account.
+    const fn device(&self) -> Option<&'a Device> {
+        match self.creator {
+            Creator::Operator => None,
+            Creator::Visitor(device) => Some(device),
+        }
+    }
+
     /// Whether it is the operator, or somebody on this machine where others cannot reach the
     /// server.
     fn is_on_this_machine(&self, site: &Site) -> bool {
-        self.device.is_none_or(|device| site.is_local && device.is_local)
+        self.device().is_none_or(|device| site.is_local && device.is_local)
     }
 
     /// Whether somebody can log in to the account.
@@ -178,7 +202,7 @@ impl<'a> Gate<'a> {
         let SignUp { username, token, invitation, provider, .. } = applicant.sign_up;
         let username = username.as_str();
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
-        let limits = applicant.device.map(|device| SignupLimits::of(&site.rules, device.address));
+        let limits = applicant.device().map(|device| SignupLimits::of(&site.rules, device.address));
         let reads = (
             holders.map(read::string),
             read::string(keys::USERS_COUNT),
@@ -220,8 +244,8 @@ impl<'a> Gate<'a> {
     /// # Errors
     /// Those of [`create_account`].
     fn admit(&self, site: &Site) -> Result<()> {
-        let Applicant { sign_up, device, .. } = &self.applicant;
-        let must_be_admitted = device.is_some() && !self.is_administrator;
+        let sign_up = &self.applicant.sign_up;
+        let must_be_admitted = self.applicant.device().is_some() && !self.is_administrator;
         if must_be_admitted {
             if let Some(stopped) = &self.stopped {
                 return Err(Refusal::SignupsStopped(stopped.clone()).into());
@@ -275,19 +299,18 @@ impl<'a> Gate<'a> {
 
     /// The application that a moderator must answer first; empty if nobody was asked for one.
     fn application(&self, site: &Site) -> Option<&'a str> {
-        let Applicant { sign_up, device, .. } = self.applicant;
-        if device.is_none() || self.is_administrator || self.invitation.is_some() {
+        if self.applicant.device().is_none() || self.is_administrator || self.invitation.is_some() {
             return None;
         }
         let decides = site.account_rules().signup == SignupMode::Apply;
         let holds = self.limits.as_ref().is_some_and(|limits| limits.holds());
-        let text = sign_up.application.map_or("", ApplicationText::as_str);
+        let text = self.applicant.sign_up.application.map_or("", ApplicationText::as_str);
         (decides || holds).then_some(text)
     }
 
     /// Adds the account to a batch.
     fn write(&self, site: &Site, now: Timestamp, batch: &mut Batch, session: &Session) -> Result<SignedUp> {
-        let (Applicant { sign_up, device, .. }, id) = (&self.applicant, session.user_id);
+        let (sign_up, id) = (&self.applicant.sign_up, session.user_id);
         let is_administrator = self.is_administrator && self.applicant.can_log_in();
         self.names.replace(batch, id);
         batch.set_fields(keys::user(id), self.fields(site, now, (session, is_administrator))?);
@@ -316,7 +339,7 @@ impl<'a> Gate<'a> {
         let mut signed_up = SignedUp { user_id: id, session: None, begins_burst, is_administrator };
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, sign_up.username.as_str()), text);
-        } else if let Some(device) = device {
+        } else if let Some(device) = self.applicant.device() {
             let method = match sign_up.provider {
                 Some(_) => LoginMethod::Provider,
                 None => LoginMethod::Password,
@@ -330,7 +353,7 @@ impl<'a> Gate<'a> {
 
     /// Whether the account can only read until its e-mail address is confirmed.
     fn must_confirm(&self, site: &Site) -> bool {
-        let is_visitor = self.applicant.device.is_some();
+        let is_visitor = self.applicant.device().is_some();
         let is_asked = is_visitor && !self.is_administrator && site.rules.accounts.confirm_email;
         is_asked && !self.applicant.has_verified_email()
     }
@@ -371,8 +394,8 @@ impl<'a> Gate<'a> {
 }
 
 /// Adds an account in one batch, with a session if a visitor creates it. Reads and decides again if something has changed.
-async fn add(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<SignedUp> {
-    let Applicant { sign_up, device, .. } = applicant;
+async fn insert_account(site: &Site, now: Timestamp, applicant: Applicant<'_>) -> Result<SignedUp> {
+    let (sign_up, device) = (applicant.sign_up, applicant.device());
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     if let Some(device) = device {
         let email = sign_up.email.map_or("", Email::as_str);

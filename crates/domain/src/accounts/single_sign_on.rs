@@ -10,13 +10,12 @@ pub mod round_trip;
 use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant, SecondStep};
 use crate::accounts::session_store::{self, Device, Session, VisitSession};
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::{
-    DEACTIVATED, GivenRole, OIDC_IDENTITY, Owner, SecondFactors, TWO_FACTOR, confirmation, sealed, sessions,
-};
+use crate::accounts::users::{DEACTIVATED, OIDC_IDENTITY};
+use crate::accounts::{GivenRole, Owner, SecondFactors, TWO_FACTOR, confirmation, sealed, sessions};
 use crate::values::{
     Email, NameList, OidcRules, ProviderIdentity, Purpose, SecondStepAt, Timestamp, UserId, never_logged,
 };
-use crate::{Applied, At, Error, Refusal, Result, Site, User, fields, keys};
+use crate::{Applied, Error, Refusal, Result, Site, User, fields, keys};
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -100,7 +99,7 @@ pub async fn connected(site: &Site, identity: &ProviderIdentity) -> Result<Optio
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn of_banned((site, now): At<'_>, login: &ProviderLogin) -> Result<(String, String)> {
+pub async fn of_banned((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<(String, String)> {
     let id = connected(site, &login.identity).await?.ok_or(Refusal::NoSuchUser)?;
     let name = site.store.fetch(read::field(keys::user(id), "username")).await?;
     Ok((name.ok_or(Refusal::NoSuchUser)?, login.seal(site, now).await?))
@@ -115,7 +114,11 @@ pub(crate) fn holder(identity: &ProviderIdentity) -> impl Fetch<Value = Option<U
 ///
 /// # Errors
 /// [`Refusal::DomainNotAllowed`]; [`Refusal::Banned`] and what else keeps the account from logging in; or the store's.
-pub async fn log_in((site, now): At<'_>, login: &ProviderLogin, device: &Device) -> Result<SignedOn> {
+pub async fn log_in(
+    (site, now): (&Site, Timestamp),
+    login: &ProviderLogin,
+    device: &Device,
+) -> Result<SignedOn> {
     let rules = &site.rules.oidc;
     login.demand_allowed(rules)?;
     let Some(id) = connected(site, &login.identity).await? else {
@@ -140,7 +143,7 @@ pub async fn log_in((site, now): At<'_>, login: &ProviderLogin, device: &Device)
 ///
 /// # Errors
 /// [`Refusal::DomainNotAllowed`]; [`Refusal::IdentityConnected`] if an account is connected to the identity; or the store's.
-pub async fn ticket_to_connect((site, now): At<'_>, login: &ProviderLogin) -> Result<String> {
+pub async fn ticket_to_connect((site, now): (&Site, Timestamp), login: &ProviderLogin) -> Result<String> {
     login.demand_allowed(&site.rules.oidc)?;
     match connected(site, &login.identity).await? {
         Some(_) => Err(Refusal::IdentityConnected.into()),
@@ -152,7 +155,7 @@ pub async fn ticket_to_connect((site, now): At<'_>, login: &ProviderLogin) -> Re
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`], [`Refusal::IdentityConnected`], [`Refusal::SessionEnded`], or the store's.
-pub async fn connect((site, now): At<'_>, owner: Owner<'_>, ticket: &str) -> Result<()> {
+pub async fn connect((site, now): (&Site, Timestamp), owner: Owner<'_>, ticket: &str) -> Result<()> {
     let login = ProviderLogin::open(site, now, ticket).await?;
     login.demand_allowed(&site.rules.oidc)?;
     let mut batch = Batch::new();
@@ -217,7 +220,7 @@ impl User {
 /// # Errors
 /// [`Refusal::OtherIdentity`], [`Refusal::SessionEnded`], or the store's.
 pub async fn confirm(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     (user, session): (&User, &VisitSession),
     login: &ProviderLogin,
 ) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Messages about the site to its moderators and administrators.
 
+use crate::accounts::Flags;
 use crate::accounts::inbox::send_message;
-use crate::accounts::users::{DEACTIVATED, Flags, account_chunks};
+use crate::accounts::users::{DEACTIVATED, account_chunks};
 use crate::values::{MAX_TOLD_ADMINISTRATORS, Moment, STAFF_CHUNK, UserId};
 use crate::{Error, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::{Fetch, read};

@@ -4,7 +4,8 @@ pub(crate) mod inbox;
 pub(crate) mod of_users;
 pub(crate) mod second_factors;
 
-use crate::accounts::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA, WaitingMail};
+use crate::accounts::WaitingMail;
+use crate::accounts::users::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA};
 use crate::keys::{self, families};
 use crate::store_rules::claims::LOST_LINE;
 use crate::store_rules::{

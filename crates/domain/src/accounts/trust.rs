@@ -8,7 +8,7 @@
 //! Votes cost karma, so an account that was found to be trusted gets the field `established` and
 //! stays so, also when its karma falls later.
 
-use crate::accounts::ESTABLISHED;
+use crate::accounts::users::ESTABLISHED;
 use crate::values::{Lacking, MAX_LINKS_OF_NEW, Timestamp, TrustRules};
 use crate::{Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::Batch;

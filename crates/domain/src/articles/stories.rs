@@ -4,7 +4,7 @@ use crate::articles::article::{self, Article, StoredArticle};
 use crate::news::marking::add_upvoted;
 use crate::records::{self, AsRead};
 use crate::values::{NewsId, Timestamp, UserId};
-use crate::{At, News, Site, keys};
+use crate::{News, Site, keys};
 use std::ops::Deref;
 use tidings_keyspace::{Batch, CheckId, Fetch, read};
 
@@ -41,7 +41,12 @@ impl StoredStory {
     }
 
     /// Adds to a batch that the story is changed. The batch fails if it has changed since it was read.
-    pub(crate) fn change_with(&self, batch: &mut Batch, (site, now): At<'_>, change: impl FnOnce(&mut News)) {
+    pub(crate) fn change_with(
+        &self,
+        batch: &mut Batch,
+        (site, now): (&Site, Timestamp),
+        change: impl FnOnce(&mut News),
+    ) {
         self.change(batch, site, now, self.news.changed(change));
     }
 
@@ -76,7 +81,7 @@ pub(crate) fn add(batch: &mut Batch, news: &News) -> Option<CheckId> {
 /// article. Returns the check that the number of the article is unused.
 pub(crate) fn publish(
     batch: &mut Batch,
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     news: &News,
     voters: &[(UserId, Timestamp)],
 ) -> Option<CheckId> {

@@ -78,7 +78,7 @@ fn length(list: &str) -> impl Fetch<Value = Option<u64>> + use<> {
 #[derive(Default)]
 struct Building(Mutex<()>);
 
-crate::process_state!(Building);
+crate::process_state::process_state!(Building);
 
 /// Builds the lists of some topics, one at a time, so that other actions come in between.
 /// Rounds: one for each list, and 1 if this had to wait for other readers.

@@ -7,7 +7,7 @@
 use crate::articles::article::lists_of;
 use crate::articles::stories::StoredStory;
 use crate::values::{TOPIC_MOVE_CHUNK, Thing, Timestamp, Topic};
-use crate::{AUDIT, At, Decision, News, Refusal, Result, Site, User, keys};
+use crate::{AUDIT, Decision, News, Refusal, Result, Site, User, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How a topic moves.
@@ -107,7 +107,12 @@ async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<()> 
 
 /// Gives the new topic to the stories of some articles, in one batch, and takes out of the old one what is no article of it.
 /// Returns how many articles of shown stories moved.
-async fn move_articles((site, now): At<'_>, from: &Topic, to: &Topic, names: &[String]) -> Result<u64> {
+async fn move_articles(
+    (site, now): (&Site, Timestamp),
+    from: &Topic,
+    to: &Topic,
+    names: &[String],
+) -> Result<u64> {
     site.act(keys::TOPIC_MOVES, || async {
         let read = |name: &String| {
             let story = keys::news_of_article(name).map(StoredStory::by_id);

@@ -55,7 +55,7 @@ pub struct UserComments {
 /// title is shown to nobody else, whether readers have seen it or not. And whether its thread is open then.
 pub(crate) fn title_of(perspective: Perspective<'_>, news: Option<&News>) -> (Option<String>, bool) {
     let seen = news.filter(|news| perspective.sees(&news.state(), ShownIn::Page));
-    (seen.map(|news| news.title.clone()), seen.is_some_and(|news| news.locked.is_none()))
+    (seen.map(|news| news.title.clone()), seen.is_some_and(|news| !news.has_lock))
 }
 
 /// A user's comments, newest first. Rounds: 2.

@@ -269,31 +269,36 @@ pub async fn edit_comment(
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
-pub async fn delete_comment(site: &Site, now: Timestamp, by: &User, at: CommentAddress) -> Result<Comment> {
-    let (thread, request) = (keys::thread(at.news), by.request.as_ref());
+pub async fn delete_comment(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    address: CommentAddress,
+) -> Result<Comment> {
+    let (thread, request) = (keys::thread(address.news), viewer.request.as_ref());
     let deleted = site.act(&thread, || async {
-        let stored = read_stored(site, at).await?;
-        stored.news.state().demand_known(by)?;
+        let stored = read_stored(site, address).await?;
+        stored.news.state().demand_known(viewer)?;
         let before = &stored.comment;
-        if before.deleted && by.id == before.user_id {
+        if before.deleted && viewer.id == before.user_id {
             let done = Posted::changed(CommentChange::Delete, before);
             return Decision::Done(Comment::clone(before)).once(request, &done);
         }
-        before.may_delete(by, now, site.rules.limits.comment_edit_seconds)?;
+        before.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         let mut comment = Comment::clone(before);
         comment.deleted = true;
         let mut batch = Batch::new();
         records::change(&mut batch, before, &comment);
         // A comment that readers have flagged still needs a decision: its row stays.
         if comment.withheld.as_ref().is_some_and(Withheld::is_held) {
-            review::settle(&mut batch, &Thing::Comment(at));
+            review::settle(&mut batch, &Thing::Comment(address));
         }
         let done = Posted::changed(CommentChange::Delete, &comment);
         Decision::commit(batch, comment).once(request, &done)
     });
     let comment = deleted.await?;
     site.count(CountedAction::Deletion);
-    tracing::info!(target: AUDIT, by = by.username, news = %at.news, comment = %at.comment, "deleted a comment");
+    tracing::info!(target: AUDIT, by = viewer.username, news = %address.news, comment = %address.comment, "deleted a comment");
     Ok(comment)
 }
 

@@ -8,7 +8,7 @@ use super::records::{
 use super::{Export, Section};
 use crate::accounts::inbox::{EntryId, entries_of, message};
 use crate::accounts::message_threads::{self, MessageThread};
-use crate::accounts::{People, PersonNames, sessions};
+use crate::accounts::{People, PersonNames, session_store};
 use crate::marks::ThreadMark;
 use crate::news::item::{Direction, vote_of};
 use crate::sites::{Verdict, votes_on};
@@ -188,7 +188,7 @@ impl ReadStep {
                 Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
             }
             EntryKind::Sessions => {
-                let sessions = sessions::list(site, export.session).await?;
+                let sessions = session_store::list(site, export.session).await?;
                 Ok(sessions.into_iter().map(Record::Session).collect())
             }
         }

@@ -1,6 +1,7 @@
 //! Accounts of people from other sites. Nobody can log in to them until the operator sets a password.
 
-use crate::accounts::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA, names};
+use crate::accounts::names;
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA};
 use crate::draws::{Draw, Sequence};
 use crate::imports::archive::Archive;
 use crate::imports::lines::ArchivedPerson;
@@ -86,6 +87,9 @@ async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike)
 /// The accounts of people who were imported before. Rounds: 1.
 async fn known<'a>(site: &Site, sources: impl Iterator<Item = &'a str>) -> Result<HashMap<String, UserId>> {
     let sources: Vec<&str> = sources.collect();
+    if sources.is_empty() {
+        return Ok(HashMap::new());
+    }
     let ids = site.store.fetch(read::hash_fields(keys::IMPORTED_ACCOUNTS, sources.iter().copied())).await?;
     let id = |(source, id): (&&str, Option<String>)| {
         let id = fields::read(id.as_deref(), || keys::IMPORTED_ACCOUNTS.to_owned(), source)?;
@@ -100,7 +104,12 @@ fn note(batch: &mut Batch, source: &str, id: UserId) {
     batch.set_field(keys::IMPORTED_ACCOUNTS, source, id.to_string());
 }
 
-fn write_account(batch: &mut Batch, site: &Site, (id, name): (UserId, &str), since: Timestamp) -> Result<()> {
+fn write_account(
+    batch: &mut Batch,
+    site: &Site,
+    (id, name): (UserId, &str),
+    created: Timestamp,
+) -> Result<()> {
     batch.key_absent(keys::user(id));
     batch.set_fields(
         keys::user(id),
@@ -110,14 +119,14 @@ fn write_account(batch: &mut Batch, site: &Site, (id, name): (UserId, &str), sin
             ("password", String::new()),
             // For Lamer News, which cannot refuse a login without one.
             ("salt", random_token()?),
-            ("ctime", since.to_string()),
+            ("ctime", created.to_string()),
             ("karma", site.rules.karma.initial.to_string()),
             ("about", String::new()),
             ("email", String::new()),
             ("auth", String::new()),
             ("apisecret", String::new()),
             ("flags", String::new()),
-            ("karma_incr_time", since.to_string()),
+            ("karma_incr_time", created.to_string()),
         ],
     );
     Ok(())

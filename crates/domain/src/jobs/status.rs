@@ -33,7 +33,7 @@ struct Failing {
 /// How often the log says that a job cannot be done.
 const TOLD_EVERY: Duration = Duration::from_secs(3_600);
 
-crate::process_state!(Jobs);
+crate::process_state::process_state!(Jobs);
 
 impl Default for Jobs {
     fn default() -> Self {

@@ -1,14 +1,13 @@
 //! Lists those stories and comments of each person that others do not see, so that the numbers on a profile leave them out.
 
 use super::STORIES_AT_ONCE;
-use crate::comments::comment::Comment;
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::families::{self, Family};
 use crate::records::RecordEntries;
 use crate::report::Advance;
 use crate::site::apply;
 use crate::values::NewsId;
-use crate::{Result, Site};
+use crate::{Comment, Result, Site};
 use tidings_keyspace::Batch;
 
 /// Goes over all stories and their threads. Rounds: 1 for each 1,000 keys, and 2 for each ten stories.

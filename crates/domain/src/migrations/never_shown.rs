@@ -2,14 +2,11 @@
 //! post waited for approval before. A rejection has no such record, but a line of the log.
 
 use super::withdrawn::{Withdrawn, thing_of};
-use crate::comments::comment::Comment;
 use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families};
-use crate::news::item::News;
 use crate::report::Advance;
-use crate::timelines::tweets::Tweet;
 use crate::values::{Action, Thing, UNSEEN, WITHHELD, Withheld};
-use crate::{Result, Site};
+use crate::{Comment, News, Result, Site, Tweet};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// Goes over all keys. Rounds: 4 for each 1,000 keys, and 2 for each post that is marked.

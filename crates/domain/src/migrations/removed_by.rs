@@ -3,17 +3,14 @@
 
 use super::withdrawn::{Withdrawn, thing_of};
 use crate::accounts::inbox::BADGE;
-use crate::accounts::{DEACTIVATED, REMOVED_TEXTS};
-use crate::comments::comment::Comment;
+use crate::accounts::users::{DEACTIVATED, REMOVED_TEXTS};
 use crate::comments::notify::NOTIFY;
 use crate::jobs::{self, Job};
 use crate::key_walk::KeyWalk;
-use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::apply;
-use crate::timelines::tweets::Tweet;
 use crate::values::{CommentAddress, Moment, NewsId, REMOVED, Thing, TweetId, UserId, Withheld};
-use crate::{Result, Site, keys};
+use crate::{Comment, News, Result, Site, Tweet, keys};
 use tidings_keyspace::{Batch, Order, read};
 
 /// Entries that are put back in one batch.

@@ -3,18 +3,16 @@
 
 use super::withdrawn::thing_of;
 use super::{KEYS_AT_ONCE, STORIES_AT_ONCE};
-use crate::accounts::{DEACTIVATED, DELETED_USERNAME};
-use crate::comments::comment::Comment;
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
 use crate::contributions::erasing::ERASE_ALL;
 use crate::deactivation::leave;
 use crate::jobs::{self, Job};
 use crate::key_walk::KeyWalk;
-use crate::keys;
 use crate::keys::families::{self, Family};
 use crate::post_state::may_be_unseen;
 use crate::report::Advance;
-use crate::timelines::tweets::Tweet;
 use crate::values::{Flag, InvitationCode, Moment, NewsId, Thing, Timestamp, TweetId, UserId};
+use crate::{Comment, Tweet, keys};
 use crate::{Result, Site};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, Hash, read};

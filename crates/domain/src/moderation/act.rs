@@ -9,7 +9,7 @@ use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, author_of, excerpt};
 use crate::review::WaitingRows;
 use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId, decapitalized};
-use crate::{At, CountedAction, Decision, Refusal, Result, Role, Site, User, keys};
+use crate::{CountedAction, Decision, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::read;
 use tidings_language::{p, t};
 
@@ -79,7 +79,7 @@ pub async fn undo(
 
 /// Undoes a line that is no batch and was read.
 pub(super) async fn undo_line(
-    (site, now): At<'_, Moment>,
+    (site, now): (&Site, Moment),
     moderator: &User,
     line: &Line,
     (reason, anonymous): (&Reason, bool),
@@ -266,9 +266,10 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
 
 /// Reads what each attempt begins with: the number of the next line, and the acting moderator as they are now, also for
 /// checks of the batch. Rounds: 1.
-async fn read_start(site: &Site, now: Moment, id: UserId) -> Result<(ModerationId, User, Holder)> {
-    let (line, hash) = site.store.fetch((log::next_id(), read::hash(keys::user(id)))).await?;
+async fn read_start(site: &Site, now: Moment, moderator: UserId) -> Result<(ModerationId, User, Holder)> {
+    let (line, hash) = site.store.fetch((log::next_id(), read::hash(keys::user(moderator)))).await?;
     let moderator = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
     let moderator = moderator.acting(&site.rules, now.timestamp());
-    Ok((line, moderator, Holder::of(id, &hash)))
+    let holder = Holder::of(moderator.id, &hash);
+    Ok((line, moderator, holder))
 }

@@ -1,7 +1,7 @@
 //! The announcement of the site and the pinned stories, which administrators change.
 
 use super::{ModerationRequest, moderate};
-use crate::accounts::DISMISSED;
+use crate::accounts::users::DISMISSED;
 use crate::values::{Announcement, Deed, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
 use crate::{Result, Site, User, Visit, keys};
 use tidings_keyspace::Batch;

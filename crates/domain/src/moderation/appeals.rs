@@ -64,8 +64,14 @@ impl Appeal {
 /// [`Refusal::NoSuchModeration`], [`Refusal::NotYourDecision`], [`Refusal::UndoneAlready`],
 /// [`Refusal::NothingToModerate`] when it has ended by itself, [`Refusal::AppealedAlready`]; or
 /// the store's.
-pub async fn appeal(site: &Site, now: Moment, by: &User, id: ModerationId, text: &AppealText) -> Result<()> {
-    write(site, now, (by, None), (id, text)).await
+pub async fn appeal(
+    site: &Site,
+    now: Moment,
+    appellant: &User,
+    id: ModerationId,
+    text: &AppealText,
+) -> Result<()> {
+    write(site, now, (appellant, None), (id, text)).await
 }
 
 /// Writes an appeal. The proof of somebody without a session is used up in the same batch.

@@ -1,8 +1,8 @@
 //! Decisions about applications for accounts.
 
 use super::{Case, ChangedFact, Effect};
-use crate::accounts::DEACTIVATED;
 use crate::accounts::applications::{self, Application, REJECTED};
+use crate::accounts::users::DEACTIVATED;
 use crate::{Result, keys};
 
 /// Accepts an application: its owner can log in.

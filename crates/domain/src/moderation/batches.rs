@@ -8,7 +8,7 @@ use super::act::undo_line;
 use super::log::{PART_OF, UNDONE_BY};
 use super::{Line, log};
 use crate::values::{Action, ModerationId, Moment, Reason, SitePart, Thing, Timestamp};
-use crate::{At, Decision, Error, KeptAnswer, Refusal, Result, User, keys};
+use crate::{Decision, Error, KeptAnswer, Refusal, Result, Site, User, keys};
 use tidings_keyspace::Batch;
 
 /// The line of a batch that is to be written.
@@ -30,7 +30,7 @@ impl NewBatch<'_> {
     /// what `answer` makes of the number.
     pub(super) async fn write<A: KeptAnswer>(
         &self,
-        (site, now): At<'_, Moment>,
+        (site, now): (&Site, Moment),
         moderator: &User,
         answer: impl Fn(ModerationId) -> A,
     ) -> Result<ModerationId> {
@@ -67,7 +67,7 @@ impl NewBatch<'_> {
 /// Undoes the parts of a batch that can be undone, the last one first. Returns the number of the line of the undo.
 /// Rounds: those of an undo for each part.
 pub(super) async fn undo(
-    (site, now): At<'_, Moment>,
+    (site, now): (&Site, Moment),
     moderator: &User,
     batch: &Line,
     (reason, anonymous): (&Reason, bool),

@@ -3,9 +3,10 @@
 
 use super::keep::DELETED;
 use super::{Case, Effect, Line, log, origin_changes, rule_changes, site_changes};
+use crate::accounts::Flags;
 use crate::accounts::applications::REJECTED;
 use crate::accounts::message_threads::CLOSED_BY;
-use crate::accounts::{DEACTIVATED, Flags};
+use crate::accounts::users::DEACTIVATED;
 use crate::error::ModeratedFact;
 use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::news::item::{EDITED, LOCKED, Lock};
@@ -13,7 +14,7 @@ use crate::values::{
     Action, LOG_LINES_SCANNED, ModerationId, OriginBan, REMOVED, RemovedBy, Restriction, RestrictionKind,
     SavedReason, SavedReasons, Thing, Timestamp, UserId, WITHHELD, Withheld,
 };
-use crate::{At, NothingToDo, Refusal, Result, Role, Site, User, Visit, keys};
+use crate::{NothingToDo, Refusal, Result, Role, Site, User, Visit, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -344,7 +345,7 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect> {
 /// Refuses to undo a line whose facts have changed since, and says by which line. Adds to the batch of the undo
 /// that they still stand. Rounds: 1; for a refusal at most 12.
 pub(super) async fn demand_standing(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     line: &Line,
 ) -> Result<impl FnOnce(&mut Batch) + Send + use<>> {
     let fields: Vec<_> = line.changed.iter().map(ChangedFact::read).collect();

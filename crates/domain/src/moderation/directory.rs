@@ -6,7 +6,8 @@
 use super::batches::NewBatch;
 use super::{ModerationRequest, demand_power, moderate};
 use crate::accounts::people::{People, ids_of};
-use crate::accounts::{DEACTIVATED, INVITED_BY, origins, trust};
+use crate::accounts::users::{DEACTIVATED, INVITED_BY};
+use crate::accounts::{origins, trust};
 use crate::flags::decided_flags;
 use crate::texts::AccountTags;
 use crate::values::{

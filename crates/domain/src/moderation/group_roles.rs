@@ -5,11 +5,12 @@
 
 use super::log::next_id;
 use super::{ChangedFact, Line};
+use crate::accounts::Device;
 use crate::accounts::roles::{self, GivenRole};
 use crate::accounts::single_sign_on::{self, ProviderLogin, SignedOn};
-use crate::accounts::{DEACTIVATED, Device, OIDC_ROLE};
+use crate::accounts::users::{DEACTIVATED, OIDC_ROLE};
 use crate::values::{Action, Thing, Timestamp, UserId};
-use crate::{At, Decision, Error, Refusal, Result, Site, keys};
+use crate::{Decision, Error, Refusal, Result, Site, keys};
 use tidings_keyspace::{Batch, read};
 
 /// The moderator of lines that no person has caused.
@@ -19,7 +20,11 @@ pub(super) const SIGN_IN_SERVICE: UserId = UserId(0);
 ///
 /// # Errors
 /// Those of [`single_sign_on::log_in`].
-pub async fn log_in((site, now): At<'_>, login: &ProviderLogin, device: &Device) -> Result<SignedOn> {
+pub async fn log_in(
+    (site, now): (&Site, Timestamp),
+    login: &ProviderLogin,
+    device: &Device,
+) -> Result<SignedOn> {
     login.demand_allowed(&site.rules.oidc)?;
     if let Some(id) = single_sign_on::connected(site, &login.identity).await? {
         follow((site, now), id, login.role).await?;
@@ -32,7 +37,7 @@ pub async fn log_in((site, now): At<'_>, login: &ProviderLogin, device: &Device)
 ///
 /// # Errors
 /// The store's.
-pub async fn follow((site, now): At<'_>, id: UserId, wanted: Option<GivenRole>) -> Result<()> {
+pub async fn follow((site, now): (&Site, Timestamp), id: UserId, wanted: Option<GivenRole>) -> Result<()> {
     loop {
         match change(site, now, id, wanted).await {
             Ok(false) => return Ok(()),

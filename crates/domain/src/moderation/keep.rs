@@ -2,7 +2,7 @@
 
 use super::{Case, Effect, Line};
 use crate::contributions::author_of;
-use crate::values::{Action, Withheld};
+use crate::values::{Action, Thing, Withheld};
 use crate::{Refusal, Result};
 
 /// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.
@@ -49,11 +49,18 @@ pub(super) fn was_deleted(case: &Case<'_>) -> bool {
 }
 
 /// Decides whether readers were right to flag something that its author has deleted since, or takes
-/// that back: its row does the rest. Of a tweet nothing is left, not even whose it was. Rounds: 2.
+/// that back: its row does the rest. Of a tweet or a profile nothing is left, not even whose it was. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`] and [`Refusal::NoSuchComment`] if the author cannot be found; those of
+/// [`Case::demand_power_over_author`].
 pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect> {
     let author = author_of(case.site, case.thing).await?;
-    if let Some(author) = author {
-        case.demand_power_over_author(author).await?;
+    match (author, case.thing) {
+        (Some(author), _) => case.demand_power_over_author(author).await?,
+        (None, Thing::Story(_)) => return Err(Refusal::NoSuchNews.into()),
+        (None, Thing::Comment(_)) => return Err(Refusal::NoSuchComment.into()),
+        (None, _) => {}
     }
     Ok(Effect { before: Some(DELETED.to_owned()), concerns: author, ..Effect::default() })
 }

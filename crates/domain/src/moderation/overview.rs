@@ -3,10 +3,10 @@
 
 use super::log::{self, LogEntry, LogWindow};
 use crate::accounts::People;
-use crate::contributions::{Contribution, excerpt};
+use crate::contributions::excerpt;
 use crate::flags::{ThingFlags, decided_flags};
 use crate::values::{FlagReason, OVERVIEW_DECISIONS, OVERVIEW_LISTED, Thing, Timestamp, UserId, Withheld};
-use crate::{Result, Visit, keys};
+use crate::{Comment, News, Result, Tweet, Visit, keys};
 use std::cmp::Reverse;
 use tidings_keyspace::{Fetch, Order, read};
 
@@ -86,11 +86,20 @@ pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> 
     let (lists, (upheld, rejected)) = visit.fetch((lists.map(newest), decided_flags(person))).await?;
     let [stories, comments, tweets, invited, flagged, unseen] = lists;
     let listed = ids(stories).map(Thing::Story).chain(ids(comments).map(Thing::Comment));
-    let listed = listed.chain(ids(tweets).map(Thing::Tweet)).chain(ids(unseen));
+    let mut listed: Vec<Thing> = listed.chain(ids(tweets).map(Thing::Tweet)).chain(ids(unseen)).collect();
+    // Of posts of the same second, stories come first, then comments.
+    listed.sort_by_key(|thing| match thing {
+        Thing::Story(_) => 0,
+        Thing::Comment(_) => 1,
+        _ => 2,
+    });
     let invited: Vec<UserId> = ids(invited).collect();
     let profile_flags = ThingFlags::on(Thing::User(username.into()));
-    let reads =
-        (listed.map(latest_post).collect::<Vec<_>>(), profile_flags, People::of(invited.iter().copied()));
+    let reads = (
+        listed.into_iter().map(latest_post).collect::<Vec<_>>(),
+        profile_flags,
+        People::of(invited.iter().copied()),
+    );
     let (posts, profile_flags, people) = visit.fetch(reads).await?;
     let mut posts: Vec<LatestPost> = posts.into_iter().flatten().collect();
     posts.sort_by_key(|post| Reverse(post.time));
@@ -113,24 +122,18 @@ fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> impl Iterator<Item 
 }
 
 fn latest_post(thing: Thing) -> impl Fetch<Value = Option<LatestPost>> {
-    let reads = (Contribution::of_post(&thing), ThingFlags::on(thing.clone())).or_absent();
-    reads.map(move |(post, flags)| {
-        let post = post.ok()?;
-        let (time, text) = match &post {
-            Contribution::Story(story) => (story.ctime, &story.title),
-            Contribution::Comment(stored) => (stored.comment.ctime, &stored.comment.body),
-            Contribution::Tweet(tweet) => (Timestamp::from_score(tweet.created_at), &tweet.text),
-            Contribution::Profile(_) => return None,
-        };
-        let is_deleted = post.state().deleted;
-        let text = if is_deleted { String::new() } else { excerpt(text) };
-        Some(LatestPost {
-            thing,
-            time,
-            text,
-            withheld: post.withheld().cloned(),
-            is_deleted,
-            flags: flags.into(),
-        })
+    let story = |story: News| (story.ctime, story.title, story.withheld, story.deleted);
+    let comment = |comment: Comment| (comment.ctime, comment.body, comment.withheld, comment.deleted);
+    let tweet = |tweet: Tweet| (Timestamp::from_score(tweet.created_at), tweet.text, tweet.withheld, false);
+    let post = match &thing {
+        Thing::Story(id) => News::by_id(*id).map(move |found| found.map(story)).boxed(),
+        Thing::Comment(address) => Comment::at(*address).map(move |found| found.map(comment)).boxed(),
+        Thing::Tweet(id) => Tweet::by_id(*id).map(move |found| found.map(tweet)).boxed(),
+        _ => read::known(None).boxed(),
+    };
+    (post, ThingFlags::on(thing.clone())).or_absent().map(move |(post, flags)| {
+        let (time, text, withheld, is_deleted) = post?;
+        let text = if is_deleted { String::new() } else { excerpt(&text) };
+        Some(LatestPost { thing, time, text, withheld, is_deleted, flags: flags.into() })
     })
 }

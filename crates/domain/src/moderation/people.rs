@@ -1,7 +1,8 @@
 //! Actions on a person: silence, posts that wait, bans, warnings, roles.
 
 use super::{Case, ChangedFact, Effect, bans};
-use crate::accounts::{MODERATOR_FLAG, roles};
+use crate::accounts::roles;
+use crate::accounts::users::MODERATOR_FLAG;
 use crate::contributions::person_named;
 use crate::values::{Hours, Reason, Restriction, RestrictionKind, day};
 use crate::{NothingToDo, Refusal, Result, User, keys};

@@ -34,12 +34,17 @@ pub struct NewRule {
 ///
 /// # Errors
 /// [`crate::Refusal::ModeratorsOnly`], [`crate::Refusal::TooManyRules`], those of [`moderate`], or the store's.
-pub async fn add_rule(site: &Site, now: Moment, by: &User, rule: &NewRule) -> Result<(RuleId, ModerationId)> {
-    by.demand_may_moderate(now)?;
+pub async fn add_rule(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    rule: &NewRule,
+) -> Result<(RuleId, ModerationId)> {
+    moderator.demand_may_moderate(now)?;
     let id: RuleId = draws::next_id(site, keys::RULES_COUNT).await?;
     let deed = Deed::Rule(rule.pattern.clone(), rule.effect);
     let request = ModerationRequest::new(deed, Thing::Rule(id), rule.reason.clone());
-    Ok((id, moderate(site, now, by, &request).await?))
+    Ok((id, moderate(site, now, moderator, &request).await?))
 }
 
 /// All rules, by number, for moderators.

@@ -14,8 +14,12 @@ use tidings_language::t;
 
 /// The effect of another announcement and other pinned stories.
 /// `seen` is when the one was made that the administrator has seen.
-pub(super) async fn announce(case: &Case<'_>, new: &Announcement, seen: Option<Timestamp>) -> Result<Effect> {
-    let pinned = new.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
+pub(super) async fn announce(
+    case: &Case<'_>,
+    announcement: &Announcement,
+    seen: Option<Timestamp>,
+) -> Result<Effect> {
+    let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
     let (stories, [before]) =
         case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
     let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| news.state().is_listed());
@@ -23,11 +27,11 @@ pub(super) async fn announce(case: &Case<'_>, new: &Announcement, seen: Option<T
     let last = before.as_deref().and_then(Announcement::from_json);
     let last_made = last.as_ref().map_or_else(Timestamp::default, |last| last.made);
     Refusal::RowChanged.when(seen.is_some_and(|seen| seen != last_made))?;
-    let mut new = new.clone();
+    let mut announcement = announcement.clone();
     if last.is_some() {
-        new.made = new.made.max(Timestamp(last_made.0 + 1));
+        announcement.made = announcement.made.max(Timestamp(last_made.0 + 1));
     }
-    Ok(announced(before.as_deref(), &new))
+    Ok(announced(before.as_deref(), &announcement))
 }
 
 fn announced(before: Option<&str>, announcement: &Announcement) -> Effect {

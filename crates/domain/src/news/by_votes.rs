@@ -64,7 +64,7 @@ pub(crate) fn place(batch: &mut Batch, (id, posted): (NewsId, Timestamp), now: T
 #[derive(Default)]
 struct LastSweep(AtomicU64);
 
-crate::process_state!(LastSweep);
+crate::process_state::process_state!(LastSweep);
 
 /// Moves stories that have become too old for their list. The first time, and after a day without, it looks at all; later only
 /// at those that have crossed an age since. The lists are read from `store`, which counts its rounds separately. Rounds: 1 for

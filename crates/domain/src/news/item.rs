@@ -158,6 +158,8 @@ pub struct News {
     stored_del: Option<String>,
     /// The lock of its thread, if a moderator has locked it.
     pub locked: Option<Lock>,
+    /// Whether its thread has a lock, also one that cannot be read.
+    pub(crate) has_lock: bool,
     /// The note about a moderator's edit, if there was one.
     pub edited: Option<EditNote>,
     /// The stories that were merged into it.
@@ -208,6 +210,7 @@ impl News {
             removed: fields.read(REMOVED).map(Box::new),
             stored_del: text(DEL),
             locked: fields.read(LOCKED),
+            has_lock: fields.text(LOCKED).is_some(),
             edited: fields.read(EDITED),
             merged: fields.read(MERGED).unwrap_or_default(),
             tweet_id: fields.read("tweet_id"),
@@ -516,4 +519,20 @@ pub(crate) fn vote_of(id: NewsId, voter: UserId) -> impl Fetch<Value = Option<(D
     Fetch::map(lists.map(|list| read::score(list, voter.to_string())), |[up, down]| {
         up.map(|time| (Direction::Up, time)).or_else(|| Some((Direction::Down, down?)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_in_a_note_are_a_list() {
+        for (stored, shown) in [
+            ("text", "text"),
+            ("title and topics", "title and topics"),
+            ("title and topics and URL", "title, topics and URL"),
+        ] {
+            assert_eq!(parts_in_words(stored), shown);
+        }
+    }
 }

@@ -8,10 +8,10 @@ use super::lines::{self, ListedItem, NewsLine, NewsSummary};
 use super::listing;
 use crate::accounts::{CacheResult, SharedVisit, ShownIn};
 use crate::cache::{MEBIBYTE, Shared};
-use crate::news::item::Direction;
+use crate::news::item::{DEL, Direction};
 use crate::news::ranks::{self, RankEntry, RankWindow};
-use crate::values::{Hostname, NewsId, UserId, limits};
-use crate::{News, Refusal, Result, Visit, fields, keys};
+use crate::values::{Hostname, NewsId, UserId, WITHHELD, limits};
+use crate::{Refusal, Result, Visit, fields, keys};
 use tidings_keyspace::{Fetch, Order, Reads, Tracked, read};
 
 crate::cache_kind! {
@@ -305,11 +305,12 @@ pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>> {
             // The next number of a linear congruential generator (Knuth's MMIX).
             drawn =
                 drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
-            News::listed_by_id(id)
+            read::fields(keys::news(id), ["id", DEL, WITHHELD]).or_absent().map(move |fields| (id, fields))
         })
         .collect();
     let latest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
     let (draws, latest) = visit.fetch((draws, latest)).await?;
-    let listed = draws.into_iter().flatten().find(|news| news.state().is_public());
-    Ok(listed.map(|news| news.id).or_else(|| latest.first().and_then(|(id, _)| id.parse().ok())))
+    let listed =
+        draws.into_iter().find_map(|(id, fields)| matches!(fields, [Some(_), None, None]).then_some(id));
+    Ok(listed.or_else(|| latest.first().and_then(|(id, _)| id.parse().ok())))
 }

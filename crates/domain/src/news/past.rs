@@ -11,8 +11,12 @@
 use super::lines;
 use super::lists::{FoundItems, NewsPage, shared_page};
 use crate::accounts::SharedVisit;
-use crate::values::{Day, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp};
-use crate::{Decision, News, Result, Site, Visit, fields, keys};
+use crate::news::item::{DEL, IMPORTED_VOTES};
+use crate::values::{
+    Day, ImportedVotes, MAX_PAST_STORIES, NewsId, PAST_CHUNK, PAST_LIST_SECONDS, Period, Timestamp, WITHHELD,
+    Withheld, ranking,
+};
+use crate::{Decision, Result, Site, Visit, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Reads, read};
 use tokio::sync::Mutex;
@@ -58,7 +62,7 @@ pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 #[derive(Default)]
 struct PastBuilding(Mutex<()>);
 
-crate::process_state!(PastBuilding);
+crate::process_state::process_state!(PastBuilding);
 
 async fn find(visit: &mut SharedVisit<'_>, period: Period, start: u64, count: u64) -> Result<FoundItems> {
     let found = match read_stored(visit, period, start, count).await? {
@@ -148,13 +152,31 @@ async fn build(site: &Site, period: Period, most: u64) -> Result<()> {
 /// Adds some stories to a list that is being built. Rounds: 2, more on conflicts.
 async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<()> {
     site.act(key, || async {
-        let stories = ids.iter().copied().map(News::listed_by_id).collect::<Vec<_>>();
-        let stories = site.store.fetch(stories).await?.into_iter().flatten();
+        let fields = ["ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD];
+        let reads: Vec<_> = ids.iter().map(|id| read::fields(keys::news(*id), fields)).collect();
+        let stories = site.store.fetch(reads.or_absent()).await?;
         let mut batch = Batch::new();
-        for news in stories.filter(|news| news.state().is_listed()) {
-            news.check_state(&mut batch);
-            news.check_votes(&mut batch);
-            batch.sorted_add(key, member(news.id, news.ctime), news.score(&site.rules.ranking));
+        for (id, [posted, up, down, imported, deleted, withheld]) in ids.iter().copied().zip(stories) {
+            let (news, key_of_story) = (keys::news(id), || keys::news(id));
+            let Some(posted) = fields::read(posted.as_deref(), key_of_story, "ctime").map(Timestamp) else {
+                continue;
+            };
+            let state = withheld.as_deref().map(Withheld::stored);
+            if deleted.is_some() || state.is_some_and(|state| !state.is_listed()) {
+                continue;
+            }
+            let votes = |stored: &Option<String>, field| {
+                fields::read(stored.as_deref(), key_of_story, field).unwrap_or(0_i64)
+            };
+            let imported: ImportedVotes =
+                fields::read(imported.as_deref(), key_of_story, IMPORTED_VOTES).unwrap_or_default();
+            let [ups, downs] = imported.and(votes(&up, "up"), votes(&down, "down"));
+            let score = ranking::score(ups, downs, &site.rules.ranking);
+            batch.field_absent(&news, DEL);
+            batch.field_unchanged(&news, WITHHELD, withheld.as_ref());
+            batch.field_unchanged(&news, "up", up.as_ref());
+            batch.field_unchanged(&news, "down", down.as_ref());
+            batch.sorted_add(key, member(id, posted), score);
         }
         Ok(Decision::commit(batch, ()))
     })
@@ -169,8 +191,8 @@ mod tests {
         let site = Site::in_memory().await;
         let mut batch = Batch::new();
         for (id, posted, up) in stories {
-            let fields = [("id", *id), ("user_id", 1), ("ctime", *posted), ("up", up.unsigned_abs())];
-            batch.set_fields(keys::news(NewsId(*id)), fields.map(|(name, value)| (name, value.to_string())));
+            let fields = [("id", id.to_string()), ("ctime", posted.to_string()), ("up", up.to_string())];
+            batch.set_fields(keys::news(NewsId(*id)), fields);
             batch.sorted_add(keys::NEWS_CRON, id.to_string(), Timestamp(*posted).as_score());
         }
         site.store.commit(batch).await.unwrap();
@@ -204,6 +226,16 @@ mod tests {
         build(&site, "1970-01".parse().unwrap(), 100).await.unwrap();
         assert_eq!(listed(&site, "1970-01".parse().unwrap()).await, [4, 1, 10, 9, 3, 2]);
         assert!(is_built(&site, "1970-01".parse().unwrap()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_story_whose_time_cannot_be_read_is_left_out() {
+        let site = site_with(&[(1, DAY, 1), (2, DAY + 1, 2)]).await;
+        let damage = Batch::of(|batch| batch.set_field(keys::news(NewsId(2)), "ctime", "soon"));
+        site.store.commit(damage).await.unwrap();
+        let day = "1970-01-02".parse().unwrap();
+        build(&site, day, 10).await.unwrap();
+        assert_eq!(listed(&site, day).await, [1]);
     }
 
     #[tokio::test]

@@ -89,7 +89,7 @@ struct Refreshed {
     below: AtomicU64,
 }
 
-crate::process_state!(Refreshed);
+crate::process_state::process_state!(Refreshed);
 
 /// Whether the caller should refresh ranks: at most one caller in five seconds for the first
 /// page, and one for all other pages together.

@@ -34,15 +34,26 @@ fn lists_of(user: UserId) -> [String; 2] {
     [keys::user_subscriptions(user), keys::user_unsubscribed(user)]
 }
 
-/// Subscribes to the comments on a story, or leaves its thread. Who has left is told of no more comments there, also
-/// replies to the own story and comments. Doing so again changes nothing. Of more than [`MAX_SUBSCRIPTIONS`] the
-/// oldest ends. Rounds: 2.
+/// Subscribes to the comments on a story. Doing so again changes nothing. A user with [`MAX_SUBSCRIPTIONS`] loses the
+/// oldest one. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], for who subscribes those of
-/// [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::SessionEnded`] when the
-/// account has been deactivated meanwhile, or the store's.
-pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId, wanted: bool) -> Result<()> {
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open),
+/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
+pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<()> {
+    choose(site, now, user, (news, true)).await
+}
+
+/// Leaves a thread: the user is told of no more comments in it, not even of replies to their own story and comments.
+/// Doing so again changes nothing. Rounds: 2.
+///
+/// # Errors
+/// As [`subscribe`], but the thread of a story that is closed or gone can be left.
+pub async fn unsubscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<()> {
+    choose(site, now, user, (news, false)).await
+}
+
+async fn choose(site: &Site, now: Moment, user: &User, (news, wanted): (NewsId, bool)) -> Result<()> {
     let [subscribed, left] = lists_of(user.id);
     let (joined, parted) = if wanted { (&subscribed, &left) } else { (&left, &subscribed) };
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());

@@ -5,7 +5,7 @@
 //! stories reads them in a query that it makes anyway, and never anything for each story.
 
 use super::item::News;
-use crate::accounts::DEACTIVATED;
+use crate::accounts::users::DEACTIVATED;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::marks::{PendingMark, PendingMarks, ThreadMark, WhichMarks};
 use crate::site::apply;

@@ -5,7 +5,7 @@
 //! flood from one address fills its own line, and the rest of the flood is refused at once. An
 //! IPv6 address waits in two lines, that of its /64 and that of its /48 ([`ClientNetworks`]).
 
-use crate::passwords::{Hashed, PasswordError};
+use crate::passwords::PasswordError;
 use crate::values::{ClientNetworks, CountedNetwork, MAX_WAITING_OF_ONE_SOURCE, UserId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ impl Lines {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`] at once, when [`MAX_WAITING_OF_ONE_SOURCE`] wait already.
-    pub(crate) async fn turn(&self, source: HashingSource) -> Hashed<Arc<Turn>> {
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
         let owners = match source {
             HashingSource::Account(user) => vec![QueueOwner::Account(user)],
             HashingSource::Address(address) => {

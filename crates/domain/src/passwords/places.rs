@@ -5,7 +5,7 @@
 //! it has at most a sixteenth: it gets no more, and those of its requests that came last and still
 //! wait lose theirs. Some places are kept for addresses whose last login was right.
 
-use crate::passwords::{Hashed, HashingSource, PasswordError};
+use crate::passwords::{HashingSource, PasswordError};
 use crate::values::{KEPT_SHARE_OF_PASSWORDS, NETWORK_SHARE_OF_PASSWORDS, Network, UserId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -67,7 +67,7 @@ impl Places {
     /// # Errors
     /// [`PasswordError::Crowded`] if the network has its share already and others wait;
     /// [`PasswordError::Busy`] if there is none left.
-    pub(super) fn take(&self, applicant: Asker) -> Hashed<Place> {
+    pub(super) fn take(&self, applicant: Asker) -> Result<Place, PasswordError> {
         let Asker { holder, is_known } = applicant;
         let share = (self.most / NETWORK_SHARE_OF_PASSWORDS).max(1);
         let kept = if is_known { 0 } else { self.most / KEPT_SHARE_OF_PASSWORDS };
@@ -126,7 +126,7 @@ impl Place {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`] when the place is lost meanwhile.
-    pub(super) async fn wait_for<T>(&self, waiting: impl Future<Output = T>) -> Hashed<T> {
+    pub(super) async fn wait_for<T>(&self, waiting: impl Future<Output = T>) -> Result<T, PasswordError> {
         tokio::select! {
             biased;
             () = self.lost.notified() => Err(PasswordError::Crowded),
@@ -164,7 +164,7 @@ mod tests {
         Asker::new(HashingSource::Address(address.parse().unwrap()), is_known)
     }
 
-    fn from(places: &Places, network: u8, last: u8) -> Hashed<Place> {
+    fn from(places: &Places, network: u8, last: u8) -> Result<Place, PasswordError> {
         places.take(applicant(&format!("203.0.{network}.{last}"), false))
     }
 

@@ -2,7 +2,7 @@
 
 use super::lines::{HashingSource, Lines, Turn};
 use super::places::{Asker, Places};
-use super::{Hashed, StoredPassword, Verification, failed};
+use super::{PasswordError, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
 use crate::values::{
     MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE, NewPassword, subscriber,
@@ -109,17 +109,21 @@ impl PasswordWorker {
     /// Waits until it is the turn of this address or account: each has one job at a time.
     ///
     /// # Errors
-    /// [`PasswordError::Crowded`](super::PasswordError::Crowded) at once, when too many of it wait already.
-    pub(crate) async fn turn(&self, source: HashingSource) -> Hashed<Arc<Turn>> {
+    /// [`PasswordError::Crowded`] at once, when too many of it wait already.
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
         self.lines.turn(source).await
     }
 
     /// [`hash_password`] for a new password, off the async threads, in the turn of its source.
     ///
     /// # Errors
-    /// [`PasswordError::Crowded`](super::PasswordError::Crowded) or [`PasswordError::Busy`](super::PasswordError::Busy) when
+    /// [`PasswordError::Crowded`] or [`PasswordError::Busy`] when
     /// the queue of the source, or that of new passwords, is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_for(&self, source: HashingSource, password: &NewPassword) -> Hashed<String> {
+    pub(crate) async fn hash_for(
+        &self,
+        source: HashingSource,
+        password: &NewPassword,
+    ) -> Result<String, PasswordError> {
         let turn = self.turn(source).await?;
         let password = password.clear_text().to_owned();
         let applicant = self.right.applicant(source);
@@ -129,8 +133,8 @@ impl PasswordWorker {
     /// [`wrap_digest`] for the operator, off the async threads.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`wrap_digest`].
-    pub(crate) async fn wrap(&self, digest: String) -> Hashed<String> {
+    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
+    pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
         let applicant = self.right.applicant(HashingSource::Operator);
         self.run(&self.new_passwords, applicant, (), move || wrap_digest(&digest)).await?
     }
@@ -139,8 +143,12 @@ impl PasswordWorker {
     /// work without a result.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full.
-    pub(crate) async fn verify(&self, turn: Arc<Turn>, comparison: Comparison) -> Hashed<Verification> {
+    /// [`PasswordError::Busy`] when the queue is full.
+    pub(crate) async fn verify(
+        &self,
+        turn: Arc<Turn>,
+        comparison: Comparison,
+    ) -> Result<Verification, PasswordError> {
         let Comparison { stored, legacy_salt, password, is_suspect } = comparison;
         let work = move || match &stored {
             Some(stored) => verify_password(stored, &legacy_salt, &password),
@@ -160,8 +168,12 @@ impl PasswordWorker {
     /// [`hash_password`] in place of an older hash that was just verified: part of a login.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`](super::PasswordError::Busy) when the queue is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_again(&self, turn: Arc<Turn>, password: String) -> Hashed<String> {
+    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_again(
+        &self,
+        turn: Arc<Turn>,
+        password: String,
+    ) -> Result<String, PasswordError> {
         let applicant = self.right.applicant(turn.source);
         self.run(&self.logins, applicant, turn, move || hash_password(&password)).await?
     }
@@ -174,7 +186,7 @@ impl PasswordWorker {
         applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Hashed<T> {
+    ) -> Result<T, PasswordError> {
         let place = lane.admitted.take(applicant)?;
         let running = place.wait_for(async {
             let turn = match &lane.slow {
@@ -196,7 +208,6 @@ impl PasswordWorker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passwords::PasswordError;
     use crate::values::MAX_WAITING_OF_ONE_SOURCE;
     use futures_util::FutureExt;
     use std::net::Ipv4Addr;
@@ -211,7 +222,10 @@ mod tests {
     }
 
     impl PasswordWorker {
-        async fn login<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Hashed<T> {
+        async fn login<T: Send + 'static>(
+            &self,
+            work: impl FnOnce() -> T + Send + 'static,
+        ) -> Result<T, PasswordError> {
             self.run(&self.logins, STRANGER, (), work).await
         }
     }
@@ -249,7 +263,7 @@ mod tests {
 
     /// Login work that runs until it is released.
     struct Blocker {
-        task: JoinHandle<Hashed<()>>,
+        task: JoinHandle<Result<(), PasswordError>>,
         release: mpsc::Sender<()>,
     }
 

@@ -13,7 +13,7 @@ use crate::values::{
 use crate::{Decision, Refusal, Result, Site, fields, keys};
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Fetch, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, Store, read};
 
 const DAY: u64 = 86_400;
 
@@ -126,18 +126,24 @@ impl Limited {
     /// Counts one more. If the limit is reached, it is refused; the refusal gets the seconds until then. Rounds: 2.
     pub(crate) async fn count(&self, site: &Site, refusal: impl Fn(u64) -> Refusal) -> Result<()> {
         let limit = self.limit(&site.rules);
-        site.act(&limit.key, || async {
-            let counted = site.store.fetch(limit.clone().counted()).await?;
-            counted.demand(&refusal)?;
-            let mut batch = Batch::new();
-            counted.add(&mut batch);
-            Ok(Decision::commit(batch, ()))
-        })
-        .await
+        site.act(&limit.key, || limit.count(&site.store, &refusal)).await
     }
 }
 
 impl Limit {
+    /// One attempt to count one more. If the limit is reached, it is refused. Rounds: 1.
+    pub(crate) async fn count(
+        &self,
+        store: &Store,
+        refusal: impl FnOnce(u64) -> Refusal,
+    ) -> Result<Decision<()>> {
+        let counted = store.fetch(self.clone().counted()).await?;
+        counted.demand(refusal)?;
+        let mut batch = Batch::new();
+        counted.add(&mut batch);
+        Ok(Decision::commit(batch, ()))
+    }
+
     /// How many are counted. Rounds: 1, with others.
     pub(crate) fn counted(self) -> impl Fetch<Value = Counted> + use<> {
         let reads = (read::string(&self.key), read::expiry(&self.key));

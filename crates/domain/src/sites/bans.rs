@@ -101,14 +101,25 @@ const NUMBER: &str = "ban_number";
 /// being removed or restored, and how many are removed.
 pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 
-/// Bans a voter, or lifts the ban. A ban refuses further votes, and removes existing votes from the totals. Without it
-/// the votes count again, and the voter may vote, unless its account is banned. Rounds: 2, and 5 for each hundred votes.
+/// Bans a voter: refuses further votes, and removes existing votes from the totals.
+/// Rounds: 2, and 5 for each hundred votes.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], [`Refusal::NothingToModerate`] for a ban to lift of a voter
-/// that is banned only with its account, or the store's.
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
-pub async fn set_ban(site: &Site, now: Timestamp, by: &User, voter: VoterId, is_banned: bool) -> Result<()> {
+pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
+    set_ban(site, now, viewer, voter, true).await
+}
+
+/// Lifts a ban: the votes count again, and the voter may vote, unless its account is banned. Rounds as [`ban`].
+///
+/// # Errors
+/// As [`ban`], and [`Refusal::NothingToModerate`] for a voter that is banned only with its account.
+pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<()> {
+    set_ban(site, now, viewer, voter, false).await
+}
+
+async fn set_ban(site: &Site, now: Timestamp, by: &User, voter: VoterId, is_banned: bool) -> Result<()> {
     by.require_admin()?;
     begin(site, Some((now, by)), voter, (BanCause::Sites, is_banned)).await?;
     let done = if is_banned { "banned a voter on sites" } else { "lifted the ban of a voter on sites" };
@@ -117,7 +128,7 @@ pub async fn set_ban(site: &Site, now: Timestamp, by: &User, voter: VoterId, is_
 }
 
 /// Bans the voter of an account with the account, or ends that. A ban by an administrator of
-/// the sites stays. Rounds as [`set_ban`].
+/// the sites stays. Rounds as [`ban`].
 pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<()> {
     match begin(site, None, voter, (BanCause::Account, is_banned)).await {
         Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
@@ -384,9 +395,9 @@ mod tests {
         step(&site, voter).await.unwrap();
         step(&site, voter).await.unwrap();
         assert_eq!(counted_twice(&site).await, (50, 50));
-        set_ban(&site, NOW, &administrator(), voter, false).await.unwrap();
+        unban(&site, NOW, &administrator(), voter).await.unwrap();
         assert_eq!(counted_twice(&site).await, (250, 150));
-        set_ban(&site, NOW, &administrator(), voter, true).await.unwrap();
+        ban(&site, NOW, &administrator(), voter).await.unwrap();
         assert_eq!(counted(&site).await, 0);
     }
 
@@ -396,7 +407,7 @@ mod tests {
         begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
         let (late, _) = next_step(&site, voter).await.unwrap().unwrap();
         finish(&site, voter).await.unwrap();
-        set_ban(&site, NOW, &administrator(), voter, false).await.unwrap();
+        unban(&site, NOW, &administrator(), voter).await.unwrap();
         let ballot = SiteVote { host: host(0), verdict: Some(Verdict::Bad) };
         sites::vote(&site, Timestamp(NOW.0 + 300), IpAddr::V4(Ipv4Addr::LOCALHOST), voter, &ballot)
             .await
@@ -410,13 +421,13 @@ mod tests {
         let (site, voter) = site_with_votes().await;
         set_account_ban(&site, voter, true).await.unwrap();
         assert_eq!(counted(&site).await, 0);
-        let refused = set_ban(&site, NOW, &administrator(), voter, false).await;
+        let refused = unban(&site, NOW, &administrator(), voter).await;
         assert!(matches!(refused, Err(Error::Refused(Refusal::NothingToModerate(_)))));
-        set_ban(&site, NOW, &administrator(), voter, true).await.unwrap();
+        ban(&site, NOW, &administrator(), voter).await.unwrap();
         set_account_ban(&site, voter, false).await.unwrap();
         assert_eq!(counted(&site).await, 0);
         set_account_ban(&site, voter, true).await.unwrap();
-        set_ban(&site, NOW, &administrator(), voter, false).await.unwrap();
+        unban(&site, NOW, &administrator(), voter).await.unwrap();
         assert_eq!(counted(&site).await, 0);
         set_account_ban(&site, voter, false).await.unwrap();
         assert_eq!(counted(&site).await, 250);

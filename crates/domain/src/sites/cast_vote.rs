@@ -147,8 +147,12 @@ impl StoredVote {
 }
 
 /// A voter's own votes on some hosts, in the order asked. Rounds: 1.
-pub async fn own_votes(visit: &mut Visit, voter: VoterId, on: &[Hostname]) -> Result<Vec<Option<CastVote>>> {
-    visit.fetch(votes_on(on, voter)).await
+pub async fn own_votes(
+    visit: &mut Visit,
+    voter: VoterId,
+    hosts: &[Hostname],
+) -> Result<Vec<Option<CastVote>>> {
+    visit.fetch(votes_on(hosts, voter)).await
 }
 
 /// The read of a voter's votes on some hosts, in the order asked.

@@ -63,8 +63,13 @@ pub struct SettingsChange {
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
-pub async fn change_settings(site: &Site, now: Timestamp, by: &User, change: SettingsChange) -> Result<()> {
-    by.require_admin()?;
+pub async fn change_settings(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    change: SettingsChange,
+) -> Result<()> {
+    viewer.require_admin()?;
     let mut batch = Batch::new();
     let disabled = change.is_disabled.map(|is_disabled| (DISABLED, u64::from(is_disabled)));
     let maximum = change.maximum.map(|maximum| (MAXIMUM, maximum));
@@ -74,9 +79,9 @@ pub async fn change_settings(site: &Site, now: Timestamp, by: &User, change: Set
     }
     batch.set_fields(keys::SETTINGS, fields.iter().map(|(name, value)| (*name, value.to_string())));
     let members = fields.iter().map(|(name, value)| (*name, Value::from(*value)));
-    note(&mut batch, now, by, "settings", members)?;
-    by.commit(site, batch).await?;
-    tracing::info!(target: AUDIT, by = by.username, ?fields, "changed the settings of votes on sites");
+    note(&mut batch, now, viewer, "settings", members)?;
+    viewer.commit(site, batch).await?;
+    tracing::info!(target: AUDIT, by = viewer.username, ?fields, "changed the settings of votes on sites");
     Ok(())
 }
 

@@ -41,9 +41,15 @@ pub struct SiteVote {
 /// [`Refusal::VotingDisabled`], [`Refusal::TooManyVotes`],
 /// [`Refusal::TooManyVotesFromNetwork`], [`Refusal::TooManyVoters`],
 /// [`Refusal::TooManyVotersOfSite`], [`Refusal::TooManyHostsOfSite`]; or the store's.
-pub async fn vote(site: &Site, now: Timestamp, from: IpAddr, voter: VoterId, cast: &SiteVote) -> Result<()> {
-    rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, from).await?;
-    let action = Action { site, now, address: from, voter, ballot: cast, user: None, request: None };
+pub async fn vote(
+    site: &Site,
+    now: Timestamp,
+    address: IpAddr,
+    voter: VoterId,
+    ballot: &SiteVote,
+) -> Result<()> {
+    rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, address).await?;
+    let action = Action { site, now, address, voter, ballot, user: None, request: None };
     action.run().await
 }
 

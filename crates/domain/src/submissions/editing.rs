@@ -7,7 +7,7 @@ use crate::articles::topics::KnownTopics;
 use crate::records::AsRead;
 use crate::timelines::stored as tweets;
 use crate::values::{Moment, NewsId, Thing, Topics, Withheld};
-use crate::{AUDIT, At, CountedAction, Decision, News, Refusal, Result, Site, Tweet, User, keys, review};
+use crate::{AUDIT, CountedAction, Decision, News, Refusal, Result, Site, Tweet, User, keys, review};
 use tidings_keyspace::Batch;
 
 /// Changes title, content and topics of an item.
@@ -17,25 +17,31 @@ use tidings_keyspace::Batch;
 /// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
 /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
 /// [`Refusal::EditNeedsApproval`], or the store's.
-pub async fn edit_news(site: &Site, now: Moment, by: &User, id: NewsId, sent: &Submission) -> Result<()> {
-    by.demand_may_post(now.timestamp())?;
-    by.demand_confirmed(site)?;
-    sent.check_edit()?;
-    let url = sent.content.stored_url();
+pub async fn edit_news(
+    site: &Site,
+    now: Moment,
+    viewer: &User,
+    id: NewsId,
+    submission: &Submission,
+) -> Result<()> {
+    viewer.demand_may_post(now.timestamp())?;
+    viewer.demand_confirmed(site)?;
+    submission.check_edit()?;
+    let url = submission.content.stored_url();
     site.act(&keys::news(id), || async {
-        let story = read_changeable(site, now, by, id).await?;
+        let story = read_changeable(site, now, viewer, id).await?;
         let is_held = story.withheld.as_ref().is_some_and(Withheld::is_held);
-        trust::refuse_many_links(site, now.timestamp(), by, sent.text())?;
-        admission::admit_edit(site, now.timestamp(), by, (sent.checked(), is_held)).await?;
+        trust::refuse_many_links(site, now.timestamp(), viewer, submission.text())?;
+        admission::admit_edit(site, now.timestamp(), viewer, (submission.checked(), is_held)).await?;
         let mut news = News::clone(&story);
-        news.edit(sent.title.as_str(), &url);
-        news.topics = sent.topics.clone().unwrap_or(news.topics);
+        news.edit(submission.title.as_str(), &url);
+        news.topics = submission.topics.clone().unwrap_or(news.topics);
         if (&news.title, &news.url, &news.topics) != (&story.title, &story.url, &story.topics) {
             news.edited_at = Some(now.timestamp());
         }
         let mut batch = Batch::new();
-        write_edit((site, now), by, (&story, news), false, &mut batch).await?;
-        Decision::commit(batch, ()).once(by.request.as_ref(), &Submitted::New(id))
+        write_edit((site, now), viewer, (&story, news), false, &mut batch).await?;
+        Decision::commit(batch, ()).once(viewer.request.as_ref(), &Submitted::New(id))
     })
     .await
 }
@@ -45,7 +51,7 @@ pub async fn edit_news(site: &Site, now: Moment, by: &User, id: NewsId, sent: &S
 /// # Errors
 /// [`Refusal::UrlPostedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
 pub(crate) async fn write_edit(
-    (site, now): At<'_, Moment>,
+    (site, now): (&Site, Moment),
     viewer: &User,
     (story, after): (&StoredStory, News),
     comes_back: bool,

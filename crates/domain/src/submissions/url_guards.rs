@@ -2,8 +2,8 @@
 //!
 //! A guard gives way where the person may not read the story. So removing a story and putting it back touch no guard.
 
-use crate::values::{Closed, NewsId, NewsUrl};
-use crate::{At, News, Refusal, Result, Site, User, fields, keys};
+use crate::values::{Closed, NewsId, NewsUrl, Timestamp};
+use crate::{News, Refusal, Result, Site, User, fields, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -98,7 +98,7 @@ fn shows_text(news: &News, viewer: &User) -> bool {
 /// # Errors
 /// [`Refusal::UrlPostedRecently`] for a new URL that another story has, if the person may read that one; or the store's.
 pub(crate) async fn move_to(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     (viewer, news): (&User, &News),
     (url, comes_back): (&str, bool),
     batch: &mut Batch,

@@ -4,7 +4,7 @@
 //! they get no deliveries, and readers whose timelines are absent, since these are made when they are read.
 //! Differences that a waiting job will remove are ignored.
 
-use crate::accounts::DEACTIVATED;
+use crate::accounts::users::DEACTIVATED;
 use crate::jobs::{self, Job};
 use crate::timelines::apart::Apart;
 use crate::timelines::home_jobs::{clear, deliver, rebuild};

@@ -1,7 +1,8 @@
 //! Following: who follows whom, and the effects on home timelines.
 
 use crate::accounts::mentioned::user_named;
-use crate::accounts::{DEACTIVATED, Delivery, EntryId, People};
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{Delivery, EntryId, People};
 use crate::jobs::{self, Job, JobKind, Jobs};
 use crate::rates::counted::Limited;
 use crate::timelines::apart::Apart;

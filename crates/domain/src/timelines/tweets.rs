@@ -2,8 +2,9 @@
 
 use crate::accounts::mentioned::{self, users_named};
 use crate::accounts::origins::{self, Origin};
+use crate::accounts::users::DEACTIVATED;
 use crate::accounts::{
-    Collapsed, DEACTIVATED, Delivery, EntryId, Notified, Reader, ShownIn, Visible, admission, origin_bans,
+    Collapsed, Delivery, EntryId, Notified, Reader, ShownIn, Visible, admission, origin_bans,
 };
 use crate::draws::{Draw, Sequence};
 use crate::fields::{self, StoredFields};
@@ -113,31 +114,36 @@ impl Tweet {
 /// # Errors
 /// [`Refusal::Silenced`], [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
 /// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
-pub async fn post_tweet(site: &Site, now: Moment, by: Actor<'_>, text: &TweetText) -> Result<PostedTweet> {
-    by.demand_may_post(now.timestamp())?;
-    by.spend(site, now, RatedAction::Tweet).await?;
+pub async fn post_tweet(
+    site: &Site,
+    now: Moment,
+    author: Actor<'_>,
+    text: &TweetText,
+) -> Result<PostedTweet> {
+    author.demand_may_post(now.timestamp())?;
+    author.spend(site, now, RatedAction::Tweet).await?;
     let post = CheckedPost::of(StoredText::Post(text.as_str()));
-    let waits = admission::admit(site, now.timestamp(), by.user, post).await?;
-    origin_bans::demand_may_post(site, now.timestamp(), &by).await?;
-    let origin = Origin::of(site, by.address).await?;
-    let home = keys::user_timeline(by.id);
+    let waits = admission::admit(site, now.timestamp(), author.user, post).await?;
+    origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
+    let origin = Origin::of(site, author.address).await?;
+    let home = keys::user_timeline(author.id);
     let draw = Draw::new([(Sequence::Tweets, 1)]);
-    let request = by.user.request.as_ref();
+    let request = author.user.request.as_ref();
     let posted = site.act(&home, || async {
-        let (audience, stored) = site.store.fetch((Audience::of(by.id), draw.stored())).await?;
+        let (audience, stored) = site.store.fetch((Audience::of(author.id), draw.stored())).await?;
         let mut batch = Batch::new();
         let [id] = draw.take(site, &stored, &mut batch).await?.map(TweetId);
-        let draft = TweetDraft::new(id, now, by.id, audience);
+        let draft = TweetDraft::new(id, now, author.id, audience);
         if let Some(reason) = &waits {
             let account_there = draft.write_held(&mut batch, text.as_str(), reason);
-            origins::write(origin.as_ref(), &mut batch, now.timestamp(), by.id);
+            origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Decision::commit(batch, (id, None))
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
                 .once(request, &PostedTweet { id, waits: true });
         }
         let new = NewTweet::read(site, draft, text.as_str()).await?;
         let account_there = new.write(&mut batch, site, text.as_str());
-        origins::write(origin.as_ref(), &mut batch, now.timestamp(), by.id);
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         Decision::commit(batch, (id, Some(new)))
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
             .once(request, &PostedTweet { id, waits: false })

@@ -359,7 +359,10 @@ impl Withheld {
 
     /// The approximate size in bytes, besides the value itself.
     pub(crate) fn size(&self) -> usize {
-        self.to_string().len()
+        match self {
+            Self::Removed(text) | Self::Held(text) | Self::Unreadable(text) => text.len(),
+            _ => 0,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
-use crate::accounts::{Avoidance, CONFIRMED_EMAIL, DEACTIVATED, outbox};
+use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
+use crate::accounts::{Avoidance, outbox};
 use crate::values::{INBOX_OVERFLOW, INBOX_SIZE, NewsId, UserId};
 use crate::{Result, Site, keys};
 use tidings_keyspace::{Batch, Fetch, Order, read};
@@ -44,12 +45,16 @@ impl Delivery {
     /// account that does not exist or is deactivated, of somebody who has muted or blocked the
     /// actor, about a comment that the inbox has an entry about, about a follower whose entry is unread, or for a reply
     /// in a thread that the user has left. Rounds: 1, none without candidates; 2 more if an inbox is full.
-    pub(crate) async fn read(site: &Site, actor: Option<UserId>, to: &[(UserId, EntryId)]) -> Result<Self> {
-        if to.is_empty() {
+    pub(crate) async fn read(
+        site: &Site,
+        actor: Option<UserId>,
+        candidates: &[(UserId, EntryId)],
+    ) -> Result<Self> {
+        if candidates.is_empty() {
             return Ok(Self::default());
         }
         let candidate = |(user, entry): &(UserId, EntryId)| Candidate::of((*user, actor), *entry);
-        let found = site.store.fetch(to.iter().map(candidate).collect::<Vec<_>>()).await?;
+        let found = site.store.fetch(candidates.iter().map(candidate).collect::<Vec<_>>()).await?;
         let blocking =
             found.iter().filter(|candidate| candidate.blocks).map(|candidate| candidate.user).collect();
         let mut arrivals: Vec<Arrival> = Vec::new();

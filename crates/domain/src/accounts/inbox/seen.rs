@@ -56,7 +56,7 @@ pub(crate) struct PendingSights {
     noted: Notify,
 }
 
-crate::process_state!(PendingSights);
+crate::process_state::process_state!(PendingSights);
 
 impl PendingSights {
     /// Notes what somebody has seen.

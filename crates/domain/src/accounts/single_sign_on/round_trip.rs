@@ -7,7 +7,7 @@
 use crate::accounts::sealed;
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::values::{Purpose, Timestamp, UserId, never_logged, random_token};
-use crate::{At, Error, Refusal, Result, Site};
+use crate::{Error, Refusal, Result, Site};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -79,7 +79,11 @@ impl RoundTrip {
 ///
 /// # Errors
 /// The store's.
-pub async fn begin((site, now): At<'_>, cookie: Option<&str>, journey: &Journey) -> Result<RoundTrip> {
+pub async fn begin(
+    (site, now): (&Site, Timestamp),
+    cookie: Option<&str>,
+    journey: &Journey,
+) -> Result<RoundTrip> {
     let secret = match cookie {
         Some(cookie) => sealed::open((site, now), Purpose::OidcBrowser, (cookie, "")).await.ok(),
         None => None,
@@ -95,7 +99,11 @@ pub async fn begin((site, now): At<'_>, cookie: Option<&str>, journey: &Journey)
 ///
 /// # Errors
 /// [`Refusal::LoginExpired`] if it began more than ten minutes ago or in another browser, or the store's.
-pub async fn end((site, now): At<'_>, cookie: Option<&str>, state: &str) -> Result<(Journey, RoundTrip)> {
+pub async fn end(
+    (site, now): (&Site, Timestamp),
+    cookie: Option<&str>,
+    state: &str,
+) -> Result<(Journey, RoundTrip)> {
     let cookie = cookie.ok_or(Refusal::LoginExpired)?;
     let secret = sealed::open((site, now), Purpose::OidcBrowser, (cookie, "")).await?;
     let journey = sealed::open((site, now), Purpose::OidcState, (state, &secret)).await?;

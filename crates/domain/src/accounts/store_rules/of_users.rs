@@ -1,6 +1,6 @@
 //! Rules of what belongs to one user: that the user exists, and what their choices and lists name.
 
-use crate::accounts::OIDC_IDENTITY;
+use crate::accounts::users::OIDC_IDENTITY;
 use crate::keys::{self, families};
 use crate::store_rules::{
     Claims, Form, Mend, NameIn, Person, Rule, Subject, USER, claims, form, refers, rules,

@@ -2,7 +2,8 @@
 //! names their kinds. Nobody may get in with fewer factors because of a repair.
 
 use crate::accounts::two_factor::stored::{StoredFactors, malformed_fields};
-use crate::accounts::{DEACTIVATED, SecondFactors, TWO_FACTOR};
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{SecondFactors, TWO_FACTOR};
 use crate::keys::{self, families};
 use crate::store_rules::{Claims, Fault, Mend, Subject, claims, rules};
 use crate::values::{MAX_PASSKEYS, RECOVERY_CODES, UserId};

@@ -8,7 +8,7 @@ use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
 use crate::accounts::{Device, Notice, Session, login};
 use crate::values::{MAX_PASSKEY_NAME, MAX_PASSKEYS, Timestamp, printable_lines};
-use crate::{At, Error, Refusal, Result, Site, User, audit, keys};
+use crate::{Error, Refusal, Result, Site, User, audit, keys};
 use tidings_keyspace::read;
 use webauthn_rs_proto::UserVerificationPolicy;
 
@@ -27,7 +27,7 @@ fn name_of(typed: &str) -> String {
 /// # Errors
 /// Those of a wrong password, [`Refusal::TooManyPasskeys`], or the store's.
 pub async fn begin(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
     party: &RelyingParty,
@@ -53,7 +53,7 @@ pub struct NewPasskey<'a> {
 /// [`Refusal::PasskeyRefused`], [`Refusal::SetupExpired`], [`Refusal::TooManyPasskeys`],
 /// [`Refusal::PasskeyKnown`], [`Refusal::SessionEnded`], or the store's.
 pub async fn add(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     new: &NewPasskey<'_>,
     party: &RelyingParty,
@@ -88,13 +88,18 @@ fn refuse_too_many(factors: &StoredFactors) -> Result<()> {
 /// # Errors
 /// [`Refusal::NoSuchPasskey`], those of a wrong password, [`Refusal::SessionEnded`], or the
 /// store's.
-pub async fn remove((site, now): At<'_>, by: Owner<'_>, password: &CurrentPassword, id: &str) -> Result<()> {
-    let user_id = by.user.id;
-    let confirmed = confirm_current_password((site, now), by, password).await?;
+pub async fn remove(
+    (site, now): (&Site, Timestamp),
+    owner: Owner<'_>,
+    password: &CurrentPassword,
+    id: &str,
+) -> Result<()> {
+    let user_id = owner.user.id;
+    let confirmed = confirm_current_password((site, now), owner, password).await?;
     site.act(&keys::user_two_factor(user_id), || async {
         let factors = StoredFactors::read(site, user_id).await?;
         factors.passkey_text(id).ok_or(Refusal::NoSuchPasskey)?;
-        let mut change = factors.change(by, Some(&confirmed));
+        let mut change = factors.change(owner, Some(&confirmed));
         change.remove_passkey(id);
         change.tell((site, now), Notice::PasskeyRemoved);
         Ok(change.commit(()))
@@ -116,7 +121,7 @@ pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -
 /// [`Refusal::PasskeyRefused`], [`Refusal::LoginExpired`], [`Refusal::TooManyFailedLogins`],
 /// [`Refusal::TooManyAtOnce`], or the store's.
 pub async fn log_in(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     credential: &str,
     party: &RelyingParty,
     device: &Device,
@@ -136,7 +141,11 @@ pub async fn log_in(
     Ok(entered?.done()?)
 }
 
-async fn check_alone((site, now): At<'_>, credential: &str, party: &RelyingParty) -> Result<LoginGrant> {
+async fn check_alone(
+    (site, now): (&Site, Timestamp),
+    credential: &str,
+    party: &RelyingParty,
+) -> Result<LoginGrant> {
     log_in::demand_passwords(site)?;
     let used = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&used).ok_or(Refusal::PasskeyRefused)?;

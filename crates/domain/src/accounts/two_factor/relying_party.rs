@@ -10,7 +10,7 @@ use crate::accounts::two_factor::stored::StoredFactors;
 use crate::values::{
     MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, Purpose, SECOND_STEP_SECONDS, Timestamp, UserId,
 };
-use crate::{At, Error, Refusal, Result, Site};
+use crate::{Error, Refusal, Result, Site};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
@@ -68,7 +68,7 @@ impl RelyingParty {
     /// signed challenge, which must not be used again, and the key with what its authenticator counts.
     pub(crate) async fn check_use(
         &self,
-        (site, now): At<'_>,
+        (site, now): (&Site, Timestamp),
         used: &PublicKeyCredential,
         (key, verification): (&StoredKey, UserVerificationPolicy),
     ) -> Result<(Vec<u8>, StoredKey)> {
@@ -94,7 +94,7 @@ impl RelyingParty {
     /// The options that a browser needs to make a passkey, as JSON.
     pub(crate) async fn registration_options(
         &self,
-        (site, now): At<'_>,
+        (site, now): (&Site, Timestamp),
         (user_id, username): (UserId, &str),
         factors: &StoredFactors,
     ) -> Result<String> {
@@ -118,7 +118,7 @@ impl RelyingParty {
     /// Checks a new passkey of a user.
     pub(crate) async fn check_new(
         &self,
-        (site, now): At<'_>,
+        (site, now): (&Site, Timestamp),
         user_id: UserId,
         credential: &str,
     ) -> Result<StoredKey> {

@@ -4,9 +4,10 @@ use crate::accounts::login::{self, Attempt};
 use crate::accounts::two_factor::codes::TypedCode;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty};
 use crate::accounts::two_factor::stored::{self, StoredFactors};
-use crate::accounts::{LoginMethod, OIDC_IDENTITY, TWO_FACTOR, sealed};
-use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, UserId, never_logged};
-use crate::{At, Error, Refusal, Result, audit, keys};
+use crate::accounts::users::OIDC_IDENTITY;
+use crate::accounts::{LoginMethod, TWO_FACTOR, sealed};
+use crate::values::{ProviderIdentity, SECOND_STEP_SECONDS, Timestamp, UserId, never_logged};
+use crate::{Error, Refusal, Result, Site, audit, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId};
 use webauthn_rs::prelude::PublicKeyCredential;
@@ -88,7 +89,7 @@ impl Proof {
 impl PasskeyUse {
     /// Checks a use of one of the passkeys of an account.
     pub(crate) async fn check(
-        (site, now): At<'_>,
+        (site, now): (&Site, Timestamp),
         factors: &StoredFactors,
         (used, party): (&PublicKeyCredential, &RelyingParty),
         verification: UserVerificationPolicy,
@@ -120,7 +121,7 @@ impl PasskeyUse {
 /// [`Refusal::WrongCode`], [`Refusal::PasskeyRefused`], [`Refusal::LoginExpired`],
 /// [`Refusal::TooManyFailedLogins`], or the store's.
 pub(crate) async fn check(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     user_id: UserId,
     attempt: &Attempt<'_>,
     answer: Answer<'_>,
@@ -137,7 +138,7 @@ pub(crate) async fn check(
     checked
 }
 
-async fn check_code((site, now): At<'_>, factors: &StoredFactors, typed: &str) -> Result<Proof> {
+async fn check_code((site, now): (&Site, Timestamp), factors: &StoredFactors, typed: &str) -> Result<Proof> {
     match TypedCode::parse(typed) {
         Some(TypedCode::Totp(code)) => {
             let secret = factors.totp().ok_or(Refusal::WrongCode)?;
@@ -155,7 +156,7 @@ async fn check_code((site, now): At<'_>, factors: &StoredFactors, typed: &str) -
 }
 
 async fn check_passkey(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     factors: &StoredFactors,
     (credential, party): (&str, &RelyingParty),
 ) -> Result<Proof> {

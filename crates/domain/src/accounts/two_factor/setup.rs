@@ -8,7 +8,7 @@ use crate::accounts::two_factor::stored::{self, StoredFactors};
 use crate::accounts::{Attempt, Notice, SecondFactors, TWO_FACTOR};
 use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::values::{NEW_TOTP_SECONDS, Timestamp, UserId, never_logged};
-use crate::{At, Decision, KeptAnswer, Refusal, Result, Site, User, keys};
+use crate::{Decision, KeptAnswer, Refusal, Result, Site, User, keys};
 use std::time::Duration;
 use tidings_keyspace::{Batch, read};
 
@@ -80,7 +80,7 @@ pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState> {
 /// # Errors
 /// [`Refusal::TotpOn`], those of a wrong password, [`Refusal::SessionEnded`], or the store's.
 pub async fn begin_totp(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
     site_name: &str,
@@ -144,7 +144,7 @@ pub async fn confirm_totp(site: &Site, now: Timestamp, owner: Owner<'_>, code: &
 /// [`Refusal::TotpOff`], those of a wrong password, [`Refusal::WrongCode`],
 /// [`Refusal::TooManyFailedLogins`], [`Refusal::SessionEnded`], or the store's.
 pub async fn end_totp(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
     code: &str,
@@ -173,7 +173,7 @@ pub async fn end_totp(
 /// [`Refusal::NoSecondFactor`], those of a wrong password, [`Refusal::SessionEnded`], or the
 /// store's.
 pub async fn renew_recovery_codes(
-    (site, now): At<'_>,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
 ) -> Result<Vec<String>> {

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 #[derive(Default)]
 struct KnownKey(OnceCell<SigningKey>);
 
-crate::process_state!(KnownKey);
+crate::process_state::process_state!(KnownKey);
 
 /// The key of the site, for somebody who has given a password. Rounds: none once this server
 /// knows it; 1 before, and 2 more if no server has drawn it yet.

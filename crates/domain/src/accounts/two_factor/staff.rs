@@ -8,9 +8,14 @@ use crate::{Refusal, Role, User};
 impl Role {
     /// The role that counts of one that was given. **Nothing else decides that.** It depends on
     /// rules that a reload may change, so what it answers is asked for at each request.
-    pub(crate) const fn counting(given: Self, factors: SecondFactors, barred: bool, rules: &Rules) -> Self {
+    pub(crate) const fn counting(
+        given: Self,
+        factors: SecondFactors,
+        is_barred: bool,
+        rules: &Rules,
+    ) -> Self {
         let is_suspended = rules.accounts.staff_two_factor && !factors.any();
-        if barred || is_suspended { Self::Member } else { given }
+        if is_barred || is_suspended { Self::Member } else { given }
     }
 }
 

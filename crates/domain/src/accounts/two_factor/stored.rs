@@ -2,9 +2,10 @@
 
 use crate::accounts::two_factor::codes::{self, TotpSecret};
 use crate::accounts::two_factor::public_key::StoredKey;
-use crate::accounts::{DEACTIVATED, Notice, Owner, SecondFactors, TWO_FACTOR, outbox};
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::{Notice, Owner, SecondFactors, TWO_FACTOR, outbox};
 use crate::values::{Timestamp, UserId};
-use crate::{At, Decision, Error, Refusal, Result, Site, fields, keys};
+use crate::{Decision, Error, Refusal, Result, Site, fields, keys};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
@@ -157,7 +158,7 @@ pub(crate) struct Change<'a> {
 
 impl Change<'_> {
     /// Tells the owner by mail.
-    pub(crate) fn tell(&mut self, at: At<'_>, notice: Notice) {
+    pub(crate) fn tell(&mut self, at: (&Site, Timestamp), notice: Notice) {
         let user = self.owner.user;
         let to = user.notice_address().unwrap_or_default();
         outbox::write_notices(&mut self.batch, at, (user.id, to), &[notice]);

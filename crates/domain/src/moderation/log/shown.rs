@@ -2,6 +2,7 @@
 
 use super::{Line, read_line};
 use crate::accounts::people::{People, id_of};
+use crate::comments::comment::StoredComment;
 use crate::moderation::changes;
 use crate::moderation::group_roles::SIGN_IN_SERVICE;
 use crate::moderation::keep::DELETED;
@@ -9,7 +10,7 @@ use crate::values::{
     Action, LOG_LINES_SCANNED, LOG_PARTS, ModerationId, NOTICE_SECONDS, NewsId, PostState, Thing, Timestamp,
     UserId,
 };
-use crate::{Contribution, News, Refusal, Result, Role, User, Visit, fields, keys};
+use crate::{News, Refusal, Result, Role, Tweet, User, Visit, fields, keys};
 use std::collections::HashMap;
 use tidings_keyspace::{Boxed, Fetch, Order, read};
 
@@ -265,24 +266,25 @@ struct LineSubject {
 impl LineSubject {
     /// The subject of a line.
     fn of(thing: &Thing, sees: Sees) -> Boxed<'static, Self> {
-        if !thing.is_post() {
-            return read::known(Self::default()).boxed();
-        }
         let shown = move |state: PostState<'_>| sees.what_is_hidden || state.is_public();
-        let subject = move |post: Result<Contribution, Refusal>| {
-            let Ok(post) = post else { return Self { is_missing: true, ..Self::default() } };
-            let story: Option<&News> = match &post {
-                Contribution::Story(story) => Some(story),
-                Contribution::Comment(stored) => Some(&stored.news),
-                Contribution::Tweet(_) | Contribution::Profile(_) => None,
-            };
-            Self {
-                title: story.filter(|story| shown(story.state())).map(|story| story.title.clone()),
-                author: shown(post.state()).then_some(post.author()),
-                is_missing: post.state().deleted,
-            }
+        let of = move |story: Option<&News>, post: PostState<'_>| Self {
+            title: story.filter(|story| shown(story.state())).map(|story| story.title.clone()),
+            author: shown(post).then_some(post.author),
+            is_missing: post.deleted,
         };
-        Contribution::of_post(thing).or_absent().map(subject).boxed()
+        let of_story = move |story: News| of(Some(&story), story.state());
+        let of_comment = move |stored: StoredComment| of(Some(&stored.news), stored.comment.state());
+        let of_tweet = move |tweet: Tweet| of(None, tweet.state());
+        let found = match thing {
+            Thing::Story(id) => News::by_id(*id).map(move |found| found.map(of_story)).boxed(),
+            Thing::Comment(address) => {
+                StoredComment::at(*address).map(move |found| found.ok().map(of_comment)).boxed()
+            }
+            Thing::Tweet(id) => Tweet::by_id(*id).map(move |found| found.map(of_tweet)).boxed(),
+            _ => read::known(Some(Self::default())).boxed(),
+        };
+        let missing = || Self { is_missing: true, ..Self::default() };
+        found.or_absent().map(move |found| found.unwrap_or_else(missing)).boxed()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Adding a tweet to the home timelines of its author's followers.
 
-use crate::accounts::DEACTIVATED;
+use crate::accounts::users::DEACTIVATED;
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::timelines::apart::Apart;
 use crate::timelines::homes::{Home, add_to_home};

@@ -4,7 +4,7 @@
 //! read from the authors' own timelines. Then these lists are read: what they do not have yet is delivered. What they
 //! have is added, and the floor sinks.
 
-use crate::accounts::DEACTIVATED;
+use crate::accounts::users::DEACTIVATED;
 use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome};
 use crate::timelines::apart::Apart;
 use crate::timelines::floors;
