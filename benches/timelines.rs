@@ -8,13 +8,11 @@
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::{Moment, RateRules, Rules, TimelineRules, TweetText, Window};
-use tidings_domain::{Site, background, jobs};
+use tidings_domain::{Site, User, Visit, background, jobs};
 use tidings_keyspace::{
     Addition, Batch, EngineClock, Order, SetRead, ShardedSets, Store, StoreOptions, read,
 };

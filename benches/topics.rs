@@ -7,11 +7,10 @@
 
 use divan::Bencher;
 use std::sync::{Arc, LazyLock};
-use tidings_domain::Site;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::values::{ARTICLES_PER_PAGE, Rules, Timestamp};
+use tidings_domain::{Site, Visit};
 use tidings_keyspace::{Batch, Store, StoreOptions};
 use tidings_testing::engines::{self, ENGINES};
 use tokio::runtime::Runtime;

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings_domain::comments::comment::Comment;
+use tidings_domain::Comment;
 use tidings_domain::comments::outline::arrange;
 use tidings_domain::values::{NewsId, UserId};
 

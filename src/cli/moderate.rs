@@ -9,10 +9,9 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use std::sync::Arc;
-use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::{self, ModerationRequest, erasing};
 use tidings_domain::values::{Action, Deed, ModerationId};
-use tidings_domain::{Error, Refusal, Site, keys};
+use tidings_domain::{Error, Refusal, Site, User, keys};
 use tidings_keyspace::{EngineClock, read};
 use tidings_language::{Message, m};
 use tidings_web::error::{RequestError, in_english, wrong_fields};
@@ -119,7 +118,9 @@ impl ModerateCommand {
             (true, None) => return fields.read().map(Asked::Undo),
             (false, _) => {}
         }
-        let request = fields.read::<ModerationForm>()?.requests()?.remove(0);
+        let requests = fields.read::<ModerationForm>()?.requests()?;
+        let [request] = <[_; 1]>::try_from(requests)
+            .map_err(|requests| Error::Internal(format!("these are {} actions", requests.len())))?;
         Ok(Asked::Deed(request.into()))
     }
 

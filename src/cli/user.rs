@@ -8,14 +8,13 @@ use crate::WrongUse;
 use anyhow::Context;
 use clap::Subcommand;
 use std::sync::Arc;
-use tidings_domain::Site;
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::two_factor::setup;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::accounts::{account, harden, login_link, people, signup};
 use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::words::counted;
 use tidings_domain::values::{NewPassword, UserId, Username};
+use tidings_domain::{Site, Visit};
 use tidings_web::error::in_english;
 use tidings_web::features::sessions::login_link::login_link_path;
 

@@ -254,12 +254,12 @@ impl RequestError {
         Self::field(name, Self::MISSING)
     }
 
-    /// Fails if something is so.
+    /// Fails if a condition holds.
     ///
     /// # Errors
-    /// Itself, if it is so.
-    pub fn when(self, is_so: bool) -> Result<()> {
-        if is_so { Err(self) } else { Ok(()) }
+    /// This error, if the condition holds.
+    pub fn when(self, condition: bool) -> Result<()> {
+        if condition { Err(self) } else { Ok(()) }
     }
 
     /// The rule of the site that it is a refusal by, if it is one.

@@ -25,7 +25,7 @@ const MAX_CATALOGUE: u64 = 8 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum LanguageError {
     /// The folder with translations, or a file in it, cannot be read.
-    #[error("site.translations: cannot read {}: {error}. It must be a folder of files in UTF-8; leave the setting empty if you have none", .path.display())]
+    #[error("site.translations: cannot read {}: {error}. Name a folder of UTF-8 files, or leave the setting empty", .path.display())]
     Unreadable {
         /// The folder, or the file.
         path: PathBuf,
@@ -33,10 +33,10 @@ pub enum LanguageError {
         error: io::Error,
     },
     /// A catalogue is broken.
-    #[error("site.translations: {}, {error}", .path.display())]
+    #[error("site.translations: {catalogue}, {error}")]
     Broken {
-        /// The file.
-        path: PathBuf,
+        /// The file, or words for a catalogue of the program.
+        catalogue: String,
         /// The line and the reason.
         error: PoError,
     },
@@ -108,11 +108,9 @@ impl Languages {
             return Ok(None);
         }
         let read = Catalogue::read(language.clone(), &texts).map_err(|(index, error)| {
-            let path = own.get(index).map(|(path, _)| path.clone());
-            LanguageError::Broken {
-                path: path.unwrap_or_else(|| "the catalogue of the program".into()),
-                error,
-            }
+            let catalogue = own.get(index).map(|(path, _)| path.display().to_string());
+            let catalogue = catalogue.unwrap_or_else(|| "the catalogue of the program".to_owned());
+            LanguageError::Broken { catalogue, error }
         });
         read.map(Some)
     }

@@ -29,9 +29,8 @@ use axum::http::request::Parts;
 use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_domain::Site;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::{Changeable, Moment, Timestamp};
+use tidings_domain::{Site, Visit};
 use tidings_keyspace::EngineClock;
 use url::Url;
 

@@ -7,7 +7,7 @@ pub mod tests;
 
 use crate::request::JSON;
 use crate::route::Wings;
-use crate::server::headers::kept;
+use crate::server::headers::cacheable;
 use crate::{App, router};
 use axum::http::Method;
 use axum::response::IntoResponse;
@@ -30,7 +30,7 @@ pub async fn document(app: App) -> impl IntoResponse {
     let wings = Wings::of(&app);
     let text = TEXTS.get(wings.number());
     let text = text.map(|text| text.get_or_init(|| description_with(wings).to_string()));
-    (kept(JSON, "public, max-age=3600"), text.map_or("", String::as_str))
+    (cacheable(JSON, "public, max-age=3600"), text.map_or("", String::as_str))
 }
 
 /// The description without the calls of what is switched off.

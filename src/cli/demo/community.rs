@@ -11,9 +11,7 @@ use std::io::{BufRead, BufReader, Cursor};
 use std::net::{IpAddr, Ipv4Addr};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::account;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::roles::{self, GivenRole};
-use tidings_domain::accounts::users::User;
 use tidings_domain::comments::posting::{CommentDraft, post_comment};
 use tidings_domain::exports::site::{ABOUT, SiteSection};
 use tidings_domain::flags::{self, Flagging};
@@ -31,7 +29,7 @@ use tidings_domain::values::{
     Body, CommentAddress, CommentId, Deed, FlagNote, FlagReason, LimitRules, Moment, NewPassword, NewsId,
     Pattern, RateRules, Reason, RuleEffect, RuleKind, Rules, Thing, Timestamp, TrustRules, TweetText, UserId,
 };
-use tidings_domain::{Site, background, keys, migrations};
+use tidings_domain::{Actor, Site, User, background, keys, migrations};
 use tidings_keyspace::{Batch, Store, StoreOptions, read};
 use zip::ZipArchive;
 

@@ -109,7 +109,7 @@ fn parse(Columns { host, votes }: Columns<'_>) -> anyhow::Result<Listed> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tidings_domain::accounts::visit::Visit;
+    use tidings_domain::Visit;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::sites::{self, Score};
     use tidings_domain::values::Rules;

@@ -16,9 +16,8 @@ use axum::routing::{MethodRouter, post};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::sync::Arc;
-use tidings_domain::Error;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::repeats::KeptAnswer;
+use tidings_domain::{Actor, Error};
 use tidings_language::Message;
 use tokio::time::timeout;
 
@@ -55,8 +54,10 @@ pub struct ActionEntry {
     pub call_path: String,
     /// The handler of the call.
     pub call: MethodRouter<App>,
-    /// A sentence that says what the action does.
+    /// A sentence that says what the action does. The page about a failure has it in its heading.
     pub summary: &'static Message,
+    /// The same for the call in the OpenAPI document.
+    pub call_summary: &'static str,
     /// How the call is described.
     pub description: Description,
 }
@@ -82,6 +83,7 @@ where
             call_path: format!("/api{path}"),
             call: MethodRouter::new(),
             summary,
+            call_summary: summary.english,
             description: Description::of::<T, DoneResponse>(),
         };
         Self { act: Arc::new(act), entry }.answering(async |_, _| Ok(DONE))
@@ -108,6 +110,12 @@ where
     /// page is the one that the form names, or what a GET of its address shows; see `router/refused_forms.rs`.
     pub const fn form_page(mut self, address: &'static str) -> Self {
         self.entry.form_page = Some(address);
+        self
+    }
+
+    /// The OpenAPI document says this about the call, for an action whose summary would not do as a heading.
+    pub const fn described(mut self, call_summary: &'static str) -> Self {
+        self.entry.call_summary = call_summary;
         self
     }
 

@@ -22,10 +22,9 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
 use std::io;
 use std::net::IpAddr;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::VisitSession;
 use tidings_domain::exports::Export;
-use tidings_domain::{Error, User};
+use tidings_domain::{Actor, Error, User};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 

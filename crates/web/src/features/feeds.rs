@@ -17,7 +17,7 @@ use crate::App;
 use crate::markup::FeedFormat;
 use crate::markup::dates::moment;
 use crate::request::response_cache::weak_entity_tag;
-use crate::server::headers::kept;
+use crate::server::headers::cacheable;
 use crate::settings::SiteSettings;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -29,7 +29,7 @@ use tidings_domain::values::Timestamp;
 
 /// The headers of a public document of this type.
 pub const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
-    kept(content_type, "public, max-age=60")
+    cacheable(content_type, "public, max-age=60")
 }
 
 /// The headers of a document of this type that is for one person.

@@ -13,14 +13,13 @@ use axum::Json;
 use axum::response::Redirect;
 use futures_util::TryFutureExt;
 use maud::{Markup, Render, html};
-use tidings_domain::Error;
 use tidings_domain::accounts::mutes::{self, Avoided, Block, Mutable, Mute};
 use tidings_domain::accounts::reader::Reader;
-use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::timelines::blocks;
 use tidings_domain::values::mutes::muted_domain;
 use tidings_domain::values::{Hostname, MAX_MUTED_WORD, MuteKind, MutedWord, Topic};
+use tidings_domain::{Error, User};
 use tidings_language::{Message, m, t};
 
 /// The target of a mute.
@@ -242,8 +241,12 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        muting("/mute", m!("Mute something: a person, a site, a topic or a word."), true),
-        muting("/unmute", m!("Unmute something: a person, a site, a topic or a word."), false),
+        muting("/mute", m!("Mute this."), Muting::Begins)
+            .described("Mute a person, a site, a topic or a word.")
+            .back(SHORT),
+        muting("/unmute", m!("Unmute this."), Muting::Ends)
+            .described("Unmute a person, a site, a topic or a word.")
+            .back(SHORT),
         Action::setting("/block", m!("Block a person."), |app, by, form: &BlockForm| {
             Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
@@ -260,24 +263,36 @@ pub fn actions() -> Vec<ActionEntry> {
     ]
 }
 
+/// Whether something is muted from now on, or no longer.
+#[derive(Clone, Copy)]
+enum Muting {
+    Begins,
+    Ends,
+}
+
 /// The action that mutes something, or unmutes it.
-fn muting(path: &'static str, summary: &'static Message, mutes: bool) -> ActionEntry {
+fn muting(
+    path: &'static str,
+    summary: &'static Message,
+    muting: Muting,
+) -> Action<MuteForm, (), RequestError> {
     Action::setting(path, summary, move |app, by, form: &MuteForm| {
         let (site, now) = (&app.site, app.moment());
         Box::pin(async move {
-            match &form.value {
-                MuteTarget::Topic(topic) if mutes => {
+            match (muting, &form.value) {
+                (Muting::Begins, MuteTarget::Topic(topic)) => {
                     topic_choices::choose(site, now, by, Stance::Muted, topic).await
                 }
-                MuteTarget::Topic(topic) => topic_choices::leave(site, now, by, Stance::Muted, topic).await,
-                MuteTarget::Other(what) if mutes => mutes::mute(site, now, by, what).await,
-                MuteTarget::Other(what) => mutes::unmute(site, now, by, what).await,
+                (Muting::Ends, MuteTarget::Topic(topic)) => {
+                    topic_choices::leave(site, now, by, Stance::Muted, topic).await
+                }
+                (Muting::Begins, MuteTarget::Other(what)) => mutes::mute(site, now, by, what).await,
+                (Muting::Ends, MuteTarget::Other(what)) => mutes::unmute(site, now, by, what).await,
             }
             .map_err(unknown_name)
         })
     })
     .answering(what_is_left)
-    .back(SHORT)
 }
 
 /// The description of the call to unblock.

@@ -5,7 +5,7 @@
 use crate::App;
 use crate::error::{RequestError, Result};
 use crate::request::PathOf;
-use crate::server::headers::kept;
+use crate::server::headers::cacheable;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -155,18 +155,18 @@ pub async fn file(PathOf(file): PathOf<String>, app: App) -> Result<Response> {
 
 /// The response with a file whose name contains a digest of its content.
 fn stored_for_ever(content_type: &'static str, content: impl IntoResponse) -> Response {
-    (kept(content_type, "public, max-age=31536000, immutable"), content).into_response()
+    (cacheable(content_type, "public, max-age=31536000, immutable"), content).into_response()
 }
 
 /// GET /favicon.ico: the icon for clients that do not read the page's head.
 pub async fn favicon() -> impl IntoResponse {
     const ICON: &[u8] = include_bytes!("../../assets/icons/favicon.ico");
-    (kept("image/x-icon", FOR_A_DAY), ICON)
+    (cacheable("image/x-icon", FOR_A_DAY), ICON)
 }
 
 /// GET /robots.txt: keeps crawlers away from forms and personal pages.
 pub async fn robots(app: App) -> impl IntoResponse {
-    let headers = kept("text/plain; charset=utf-8", FOR_A_DAY);
+    let headers = cacheable("text/plain; charset=utf-8", FOR_A_DAY);
     if app.site.is_for_members() {
         return (headers, "User-agent: *\nDisallow: /\n".to_owned());
     }
@@ -197,7 +197,7 @@ pub async fn manifest(app: App) -> impl IntoResponse {
         "display": "minimal-ui",
         "icons": icons,
     });
-    (kept("application/manifest+json", FOR_A_DAY), manifest.to_string())
+    (cacheable("application/manifest+json", FOR_A_DAY), manifest.to_string())
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use super::fragments::written;
 use super::frame::Frame;
 use axum::response::{IntoResponse, Response};
-use maud::{Escaper, Markup, Render, html};
+use maud::{Escaper, Markup, PreEscaped, Render, html};
 use std::fmt::Write;
 use tidings_language::lists::enumerated;
-use tidings_language::t;
+use tidings_language::{PerLanguage, t};
 
 /// A field of a form. Its id is its name.
 #[must_use]
@@ -165,12 +165,14 @@ impl IntoResponse for Preview {
 }
 
 /// Says how a text can be formatted.
-pub fn formatting_hint() -> Markup {
-    let examples = [t!("*emphasis*"), t!("`code`"), t!("> quote"), t!("- list")];
-    html! {
-        (enumerated(examples.map(|example| html! { code { (example) } }))) " · "
-        a href="/formatting" { (t!("Formatting help")) }
-    }
+pub fn formatting_hint() -> PreEscaped<&'static str> {
+    static HINT: PerLanguage<String> = PerLanguage::new(|| {
+        let examples = [t!("*emphasis*"), t!("`code`"), t!("> quote"), t!("- list")];
+        let examples = enumerated(examples.map(|example| html! { code { (example) } }));
+        let help = html! { a href="/formatting" { (t!("Formatting help")) } };
+        t!("{examples}. {help}", examples, help).render().into_string()
+    });
+    PreEscaped(&HINT)
 }
 
 /// Writes an attribute; an empty value is one without, except that of a `value`.

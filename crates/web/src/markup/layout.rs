@@ -17,10 +17,9 @@ use crate::site_lists::SiteList;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
 use strum::IntoEnumIterator;
-use tidings_domain::User;
-use tidings_domain::accounts::users::Role;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::{Choice, Preferences, STAFF_PASSWORD_MIN, Shortcuts, Theme};
+use tidings_domain::{Role, User};
 use tidings_language::{n, t, tag};
 
 /// The places of the navigation that everyone has.
@@ -43,7 +42,11 @@ impl Frame<'_> {
 
     /// A whole page with a heading, which is also its title.
     pub fn headed(&self, heading: &str, content: &dyn Render) -> Markup {
-        self.page(heading, &html! { h1 { (heading) } (content) })
+        let content = written(|html| {
+            html! { h1 { (heading) } }.render_to(html);
+            content.render_to(html);
+        });
+        self.page(heading, &content)
     }
 
     /// A whole page that says more about itself in its head.

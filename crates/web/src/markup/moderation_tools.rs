@@ -8,12 +8,11 @@ use super::addresses::{comment_address, line_address, news_address, profile_addr
 use super::frame::Frame;
 use crate::request::LocalPath;
 use maud::{Markup, Render, html};
-use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::log::{self, LogEntry};
 use tidings_domain::values::{
     Action, CommentAddress, FlagVerdict, MAX_REASON, ModerationId, NewsId, SitePart, Thing, UserId,
 };
-use tidings_domain::{Error, Visit};
+use tidings_domain::{Error, Role, Visit};
 use tidings_language::{n, t};
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.

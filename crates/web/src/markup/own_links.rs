@@ -23,7 +23,7 @@ pub fn without_own_links(page: String, here: &LocalPath) -> String {
     let href = format!(" href=\"{path}");
     let mut plain = String::new();
     let mut written = 0;
-    // Most links begin with the address of the front page.
+    // On the front page, whose address is `/`, nearly every link begins with it.
     let goes_on = ["\"".to_owned(), format!("{}\"", here.get(path.len()..).unwrap_or_default())];
     let leads_here = |at: &usize| {
         page.get(at + href.len()..)

@@ -6,9 +6,9 @@ use super::fragments::{LinkTarget, written};
 use super::frame::Frame;
 use crate::limits::PAGE_ROWS;
 use maud::{Markup, Render, html};
+use tidings_domain::News;
 use tidings_domain::accounts::trust;
 use tidings_domain::articles::lists::PageNumber;
-use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::values::words::grouped_signed;
 use tidings_domain::values::{MAX_LINKS_OF_NEW, NewsId, Timestamp};
@@ -193,29 +193,38 @@ fn before_and_after(back: Option<String>, more: Option<String>) -> Markup {
 /// A form with one small button that comes back to the page, with these hidden fields.
 pub fn small_form(frame: &Frame<'_>, action: &str, fields: &[(&str, &str)], label: impl Render) -> Markup {
     let fields = [fields, &[("next", &frame.way_back)]].concat();
-    button_form(frame, ("", action), &fields, (SMALL_BUTTON, label))
+    ButtonForm { class: "", action, fields: &fields, button: SMALL_BUTTON }.render(frame, label)
 }
 
 /// The classes of a small button that is not the main one.
 pub const SMALL_BUTTON: &str = "button small quiet";
 
-/// A form with one button: its classes and where it is sent, its hidden fields, and the classes and the label of the button.
-pub fn button_form(
-    frame: &Frame<'_>,
-    (class, action): (&str, &str),
-    fields: &[(&str, &str)],
-    (button, label): (&str, impl Render),
-) -> Markup {
-    html! {
-        form class=[(!class.is_empty()).then_some(class)] method="post" action=(action) {
-            (frame.signed_fields())
-            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            button class=(button) { (label) }
+/// A form with one button.
+pub struct ButtonForm<'a> {
+    /// The classes of the form.
+    pub class: &'a str,
+    /// Where it is sent.
+    pub action: &'a str,
+    /// The names and values of its hidden fields.
+    pub fields: &'a [(&'a str, &'a str)],
+    /// The classes of the button.
+    pub button: &'a str,
+}
+
+impl ButtonForm<'_> {
+    /// The form, with a label for its button.
+    pub fn render(&self, frame: &Frame<'_>, label: impl Render) -> Markup {
+        html! {
+            form class=[(!self.class.is_empty()).then_some(self.class)] method="post" action=(self.action) {
+                (frame.signed_fields())
+                @for (name, value) in self.fields { input type="hidden" name=(name) value=(value); }
+                button class=(self.button) { (label) }
+            }
         }
     }
 }
 
-/// A label of a button with more words for those who do not see what it stands beside.
+/// The label of a button, with more words for screen readers: they say what the button is about.
 pub fn label_of(label: &str, more: impl Render) -> Markup {
     html! { (label) span.hidden { " " (more) } }
 }
@@ -244,25 +253,25 @@ pub fn here_or_link(address: &str, name: impl Render, is_here: bool) -> Markup {
     }
 }
 
-/// The heading of a column of a table.
+/// A column of a table, with its heading.
 pub enum Column<'a> {
-    /// Of words.
+    /// A column of words.
     Words(&'a str),
-    /// Of numbers.
+    /// A column of numbers.
     Numbers(&'a str),
 }
 
 /// A table that scrolls by itself.
 pub fn table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
-    table_of_class("scroll", (label, columns), rows)
+    table_of_class("scroll", label, columns, rows)
 }
 
 /// One that is wider than the text.
 pub fn wide_table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
-    table_of_class("scroll wide", (label, columns), rows)
+    table_of_class("scroll wide", label, columns, rows)
 }
 
-fn table_of_class(class: &str, (label, columns): (&str, &[Column<'_>]), rows: &Markup) -> Markup {
+fn table_of_class(class: &str, label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
     html! {
         div class=(class) tabindex="0" role="region" aria-label=(label) {
             table {

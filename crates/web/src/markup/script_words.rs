@@ -140,10 +140,12 @@ pub static VOTE_COUNTS: PerLanguage<[String; 2]> =
 /// Begins the footer of a page of which everything above it is there. New members may be refused what needs trust.
 pub fn start_footer(page: &mut String, is_new_member: bool) {
     let mut needed = [false; 10];
+    let markers = WORDS.iter().flat_map(|words| words.markers);
+    let initials: Vec<char> = markers.filter_map(|marker| marker.chars().next()).collect();
     for at in memmem::find_iter(page.as_bytes(), MARK) {
         let rest = page.get(at + MARK.len()..).unwrap_or_default();
         // Rows of lists have many attributes, and none that needs words.
-        if !rest.starts_with(INITIALS) {
+        if !rest.starts_with(&*initials) {
             continue;
         }
         let name = rest.split(['=', ' ', '>']).next().unwrap_or_default();
@@ -163,9 +165,6 @@ pub fn start_footer(page: &mut String, is_new_member: bool) {
 
 /// The beginning of the names of the attributes.
 const MARK: &str = " data-";
-
-/// The first letters of those that need words.
-const INITIALS: [char; 8] = ['c', 'd', 'f', 'l', 'p', 'q', 's', 't'];
 
 /// The button that opens the help about shortcuts. `shortcuts` is what a member has chosen. They choose it on the page of their
 /// settings, from which the script takes the words for a member with shortcuts when it needs them.

@@ -6,15 +6,15 @@ use crate::languages::Languages;
 use crate::request::LocalPath;
 use crate::settings::{SearchSettings, Settings, SiteSettings, TitleSettings, TransportSettings};
 use std::time::Duration;
-use tidings_domain::User;
 use tidings_domain::accounts::reader::Perspective;
 use tidings_domain::cache::Caches;
 use tidings_domain::identity::Identity;
-use tidings_domain::news::item::{Direction, News};
+use tidings_domain::news::item::Direction;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::listing::marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::{NewsId, Rules, Timestamp};
+use tidings_domain::{News, User};
 use tidings_keyspace::Hash;
 
 /// The time of the tests.

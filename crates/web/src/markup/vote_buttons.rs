@@ -8,9 +8,9 @@ use maud::{Markup, PreEscaped, Render, html};
 use std::cell::Cell;
 use std::sync::OnceLock;
 use tidings_domain::accounts::recent_votes::VotedOn;
-use tidings_domain::accounts::users::Role;
-use tidings_domain::news::item::{Direction, News};
+use tidings_domain::news::item::Direction;
 use tidings_domain::values::{CommentAddress, Rules, USERNAME_MAX, UserId, VotePrice, size};
+use tidings_domain::{News, Role};
 use tidings_language::t;
 
 /// Takes the place of the buttons where voting is not possible.

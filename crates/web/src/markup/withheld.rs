@@ -3,8 +3,8 @@
 
 use super::frame::Frame;
 use maud::{Markup, html};
+use tidings_domain::News;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
-use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::{UserId, Withheld};
 use tidings_language::{n, t};
@@ -153,6 +153,7 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, what: Kind) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::test_support::{framed, user};
 
     #[test]
     fn a_line_says_why_something_is_not_shown() {
@@ -165,5 +166,15 @@ mod tests {
         ] {
             assert_eq!(reason(why, withheld, Kind::Comment), words);
         }
+    }
+
+    #[test]
+    fn a_list_says_how_many_stories_are_hidden() {
+        let bob = user("2", "bob", "");
+        let note = |count| framed(Some(&bob), |frame| unlisted_note(frame, count, Kind::Story)).into_string();
+        assert!(note(1).contains("1 story is hidden here"), "{}", note(1));
+        assert!(note(2).contains(r#"2 stories are hidden here. <a href="/latest/0?hidden=1">"#));
+        assert_eq!(note(0), "");
+        assert_eq!(framed(None, |frame| unlisted_note(frame, 1, Kind::Story)).into_string(), "");
     }
 }

@@ -188,7 +188,7 @@ fn is_cacheable(route: &Facts, response: &Response) -> bool {
 }
 
 /// Whether `If-None-Match` contains the entity tag of the response (RFC 9110, 13.1.2).
-pub fn has_current_version(request_headers: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
+fn has_current_version(request_headers: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
     let Some(tag) = tag.and_then(|tag| tag.to_str().ok()) else {
         return false;
     };

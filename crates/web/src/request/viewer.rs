@@ -12,13 +12,12 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tidings_domain::accounts::account::Owner;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reading_key::ReadingKey;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::RequestName;
 use tidings_domain::values::rates::subscriber;
-use tidings_domain::{User, Visit, inbox};
+use tidings_domain::{Actor, User, Visit, inbox};
 use tidings_language::m;
 
 /// An extension of requests for the head of a response, which are answered like GET.

@@ -273,7 +273,8 @@ fn personal_pages() -> Declarations {
         post "/feeds/key": target(Core, Short, None).once().not_answered_again() => feeds::list::change_key;
         post "/inbox/undo": target(Core, Short, None) => inbox::page::undo;
         post "/inbox/feed": target(Core, Short, None).once() => inbox::page::change_feed;
-        get "/inbox/feed/{secret}" | "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None).to(Everyone) => feeds::sources::inbox;
+        get "/inbox/feed/{secret}" | "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None).to(Everyone) =>
+            feeds::sources::inbox;
         get "/replies": own(Core, Small, KeptAway, None) => inbox::page::replies;
         form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone).to(Everyone) =>
             inbox::unsubscribe::form, inbox::unsubscribe::unsubscribe;

@@ -38,7 +38,7 @@ pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
 /// The headers of a document that is the same for everyone, by its type and by who may keep it for how long.
-pub const fn kept(content_type: &'static str, caching: &'static str) -> [(HeaderName, HeaderValue); 3] {
+pub const fn cacheable(content_type: &'static str, caching: &'static str) -> [(HeaderName, HeaderValue); 3] {
     [
         (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static(caching)),

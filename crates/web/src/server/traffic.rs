@@ -20,7 +20,7 @@ use std::array;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tidings_domain::activity::Answered as Figures;
+use tidings_domain::activity::Answered as AnsweredFigures;
 use times::{SLOTS, slot_of};
 
 /// One answer.
@@ -137,11 +137,11 @@ impl Traffic {
 
     /// The counts and times of the answers since the last call, or since the start. For the one task
     /// that keeps the figures of the administration page. See [`bin_bound`] and [`percentile`] for the times.
-    pub fn take_minute(&self) -> Figures {
+    pub fn take_minute(&self) -> AnsweredFigures {
         let totals = self.totals();
         let before = std::mem::replace(&mut *self.taken.lock(), totals.clone());
         let new = totals.since(&before);
-        Figures {
+        AnsweredFigures {
             requests: new.requests(),
             errors: new.errors,
             refused: new.refused,

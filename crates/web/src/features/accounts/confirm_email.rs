@@ -3,7 +3,7 @@
 
 use super::mails::mail_link_again;
 use crate::markup::addresses::MAIL_SETTINGS;
-use crate::markup::parts::button_form;
+use crate::markup::parts::ButtonForm;
 use crate::markup::{Frame, Notice};
 use crate::request::{LocalPath, PathOf, SignedFields};
 use crate::{App, Result};
@@ -52,7 +52,9 @@ fn section(id: &str, heading: &str, content: &Markup) -> Markup {
 
 /// The button that sends the link again.
 fn send_again_form(frame: &Frame<'_>) -> Markup {
-    button_form(frame, ("", "/settings/confirm-email"), &[], ("button small", t!("Send the link again")))
+    let form =
+        ButtonForm { class: "", action: "/settings/confirm-email", fields: &[], button: "button small" };
+    form.render(frame, t!("Send the link again"))
 }
 
 /// Notices about a person's mail that does not arrive: it waits until an address is confirmed, or
@@ -143,7 +145,7 @@ fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed_with, user};
-    use tidings_domain::accounts::users::User;
+    use tidings_domain::User;
     use tidings_domain::values::Rules;
 
     #[test]

@@ -4,7 +4,7 @@
 use super::form::welcome_token;
 use crate::markup::Frame;
 use crate::markup::addresses::login_to;
-use crate::markup::parts::button_form;
+use crate::markup::parts::ButtonForm;
 use crate::request::{LocalPath, SignedFields};
 use crate::{App, Result};
 use axum::response::Redirect;
@@ -34,7 +34,7 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
             }
             @if let Some(viewer) = frame.viewer {
                 @let label = t!("Make {username} the administrator", username = &viewer.username);
-                (button_form(frame, ("form", "/welcome"), &[("token", token)], ("button", label)))
+                (ButtonForm { class: "form", action: "/welcome", fields: &[("token", token)], button: "button" }.render(frame, label))
             } @else {
                 p { a.button href={ "/register?token=" (token) } { (t!("Sign up as the administrator")) } }
                 p {

@@ -100,8 +100,26 @@ form! {
     /// The session to end.
     pub struct EndedSessionForm as EndedSession {
         /// The id of a session, or `others` for all but the one that the request comes from.
-        pub session: String = text, values::SessionChoice;
+        pub session: EndedSessions = ended_sessions, values::SessionChoice;
     }
+}
+
+/// The sessions to end.
+pub enum EndedSessions {
+    /// The one with this id.
+    One(String),
+    /// All but the one that the request comes from.
+    Others,
+}
+
+/// The value of a field that stands for [`EndedSessions::Others`].
+pub const OTHERS: &str = "others";
+
+fn ended_sessions(fields: &Fields, name: &'static str) -> Result<EndedSessions> {
+    Ok(match fields.required(name)? {
+        OTHERS => EndedSessions::Others,
+        id => EndedSessions::One(id.to_owned()),
+    })
 }
 
 fn unless_known(fields: &Fields, name: &'static str) -> Result<Option<NewPassword>> {

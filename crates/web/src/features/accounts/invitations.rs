@@ -7,7 +7,7 @@ use crate::App;
 use crate::error::{RequestError, Result, refusals};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address};
-use crate::markup::parts::{SMALL_BUTTON, age, button_form, label_of};
+use crate::markup::parts::{ButtonForm, SMALL_BUTTON, age, label_of};
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::{SignedFields, answer};
 use crate::route::SHORT;
@@ -88,7 +88,7 @@ fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
             }
         }
         @let label = label_of(t!("Withdraw"), t!("the invitation made {made}", made));
-        (button_form(frame, ("", WITHDRAW), &[("invitation", open.code.expose())], (SMALL_BUTTON, label)))
+        (ButtonForm { class: "", action: WITHDRAW, fields: &[("invitation", open.code.expose())], button: SMALL_BUTTON }.render(frame, label))
     }
 }
 

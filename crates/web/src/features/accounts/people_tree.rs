@@ -41,7 +41,7 @@ fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
     }
 }
 
-/// Somebody, and when they came.
+/// A person, and when they joined.
 pub(super) fn person_with_age(frame: &Frame<'_>, username: Option<&str>, since: Timestamp) -> Markup {
     html! {
         @match username {

@@ -25,12 +25,12 @@ use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Perspective, Reader};
 use tidings_domain::accounts::seen::ShownIn;
-use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::comments::lists::{self as comment_lists, UserComments};
 use tidings_domain::news::lists::{self as news_lists, NewsPage};
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::values::{Thing, Window};
+use tidings_domain::{Role, User};
 use tidings_language::lists::enumerated;
 use tidings_language::{Phrase, m, n, t};
 
@@ -389,9 +389,16 @@ async fn show(mut page: Page, name: &str, fields: &Fields) -> Result<Markup> {
     let reader = page.visit.reader().await?;
     page.visit.note_seen(|_| [OnPage::Person(user.id)]).await?;
     let has_form = page.here.path().starts_with("/user/");
-    let (shown, reader) = (&shown, reader.as_deref());
-    let shown = ProfilePage { profile: &profile, view, shown, has_posts, reader, has_form, file };
-    Ok(shown.render(&page.frame().await?))
+    let profile_page = ProfilePage {
+        profile: &profile,
+        view,
+        shown: &shown,
+        has_posts,
+        reader: reader.as_deref(),
+        has_form,
+        file,
+    };
+    Ok(profile_page.render(&page.frame().await?))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`

@@ -10,7 +10,7 @@ use crate::markup::addresses::{
     profile_address,
 };
 use crate::markup::fields::select;
-use crate::markup::parts::tab;
+use crate::markup::parts::tabs;
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::{DONE, LocalPath, SignedFields, cookies};
 use crate::{App, RequestError, Result};
@@ -208,11 +208,7 @@ fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
     };
     let content = html! {
         h1 { (t!("Settings")) }
-        nav.tabs aria-label=(t!("Settings")) {
-            ul {
-                @for (page, address, name) in Tab::ALL { (tab(address, name.text(), page == here)) }
-            }
-        }
+        (tabs(t!("Settings"), Tab::ALL.map(|(tab, address, name)| (address, name.text(), tab == here))))
         (reminder(frame))
         @if here == Tab::Mail && has_mail { (state_of_mail(frame)) }
         @if here != Tab::Account || !frame.rules.oidc.only {

@@ -13,7 +13,7 @@ use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use crate::{App, RequestError, Result};
 use axum::Json;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use strum::IntoEnumIterator;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
@@ -24,6 +24,7 @@ use tidings_domain::values::{
     NotAHook, Timestamp,
 };
 use tidings_domain::{Error, Refusal};
+use tidings_language::lists::enumerated;
 use tidings_language::{m, n, p, t};
 
 /// The address of the page.
@@ -281,14 +282,15 @@ fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
                 summary { (t!("The last messages")) }
                 ol.log role="list" {
                     @for result in &hook.results {
-                        li {
-                            (age(frame, Timestamp(result.time))) ": "
-                            @let event = result.id.parse::<HookMessage>().map(|message| message.event.to_string());
-                            code { (event.as_deref().unwrap_or(&result.id)) } " – "
+                        @let event = result.id.parse::<HookMessage>().map(|message| message.event.to_string());
+                        @let event = html! { code { (event.as_deref().unwrap_or(&result.id)) } };
+                        @let outcome = html! {
                             @if let Some(status) = result.status { (status) " " }
                             @if result.is_success() { (result.outcome) } @else { strong { (result.outcome) } }
-                            ", " (t!("{time} ms", time = result.milliseconds))
-                        }
+                        };
+                        @let time = t!("{time} ms", time = result.milliseconds).render();
+                        @let value = enumerated([event, outcome, time]);
+                        li { (t!("{name}: {value}", name = age(frame, Timestamp(result.time)), value)) }
                     }
                 }
             }
@@ -299,18 +301,16 @@ fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once(
-            "/admin/hooks",
-            m!("Manage a webhook: add, change, remove or test it (administrators only)."),
-            |app, by, form: &HookForm| {
-                Box::pin(async move {
-                    by.user.require_admin().map_err(Error::from)?;
-                    form.demand_public(app).map_err(Error::from)?;
-                    let change = (&form.change()?, write_site_change as _);
-                    hooks::change(&app.site, app.now(), by, change).await.map_err(RequestError::from)
-                })
-            },
-        )
+        Action::once("/admin/hooks", m!("Manage the webhooks."), |app, by, form: &HookForm| {
+            Box::pin(async move {
+                by.user.require_admin().map_err(Error::from)?;
+                form.demand_public(app).map_err(Error::from)?;
+                let change = form.change()?;
+                let changing = hooks::change(&app.site, app.now(), by, (&change, write_site_change));
+                changing.await.map_err(RequestError::from)
+            })
+        })
+        .described("Add, change, remove or test a webhook (administrators only).")
         .answering(async |_, hook| Ok(HookChangedResponse::from(hook)))
         .then(SHORT, |_, ()| ADDRESS.to_owned()),
     ]

@@ -53,10 +53,7 @@ pub type FieldErrors = Vec<(&'static str, IdentityError)>;
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn read_identity(
-    fields: &Fields,
-    (stored, rules): (&SiteTexts, &Rules),
-) -> Result<Identity, FieldErrors> {
+pub fn read_identity(fields: &Fields, stored: &SiteTexts, rules: &Rules) -> Result<Identity, FieldErrors> {
     let (texts, mut errors) = SiteTexts::parse(|field| match fields.get(field) {
         Some(typed) => typed,
         None if is_choice(field) => stored.get(field).unwrap_or_default(),
@@ -89,9 +86,7 @@ fn form(frame: &Frame<'_>, identity: &Identity) -> Markup {
     html! {
         form.form method="post" action=(ADDRESS) {
             (frame.signed_fields())
-            @for (setting, shown) in SITE_SETTINGS.iter().zip(&FIELDS) {
-                (field(frame, &identity.texts, (setting.setting, shown)))
-            }
+            @for shown in &FIELDS { (field(frame, &identity.texts, shown)) }
             (links(identity))
             button.button { (t!("Save")) }
         }
@@ -108,8 +103,10 @@ fn place_of(given: &str) -> Phrase<'_> {
 }
 
 /// The field of a setting; for one that the configuration gives, its value and where it comes from.
-fn field(frame: &Frame<'_>, texts: &SiteTexts, (setting, field): (&str, &SettingField)) -> Markup {
+fn field(frame: &Frame<'_>, texts: &SiteTexts, field: &SettingField) -> Markup {
     let &SettingField { name, label, hint, control } = field;
+    let setting = SITE_SETTINGS.iter().find(|setting| setting.field == name);
+    let setting = setting.map_or("", |setting| setting.setting);
     let configured = frame.rules.configured.get(setting);
     let default = configured.map_or("", |configured| &*configured.text);
     let stored = texts.get(name).unwrap_or_default();
@@ -254,10 +251,10 @@ pub async fn change(app: App, form: SignedFields) -> Result<Redirect> {
     form.user.require_admin()?;
     let wrong = |(name, error): (_, IdentityError)| (name, inputs::identity(&error).to_string());
     let stored = identity::of_site(&app.site, app.now()).await?;
-    let identity = read_identity(&form.fields, (&stored.texts, &app.site.rules))
+    let identity = read_identity(&form.fields, &stored.texts, &app.site.rules)
         .map_err(|errors| RequestError::Fields(errors.into_iter().map(wrong).collect()))?;
-    let change = (&identity, write_site_change as _);
-    let changing = administration::change_identity(&app.site, app.now(), &form.user, change);
+    let (user, log) = (&form.user, write_site_change);
+    let changing = administration::change_identity(&app.site, app.now(), user, (&identity, log));
     form.user.once(&app.site, changing).await?;
     Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS))
 }
@@ -325,7 +322,7 @@ mod tests {
     };
 
     fn read(encoded: &str) -> Result<Identity, FieldErrors> {
-        read_identity(&Fields::parse(encoded.as_bytes()).unwrap(), (&SiteTexts::default(), &Rules::default()))
+        read_identity(&Fields::parse(encoded.as_bytes()).unwrap(), &SiteTexts::default(), &Rules::default())
     }
 
     #[test]

@@ -13,11 +13,10 @@ use tidings_domain::comments::merged;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
 use tidings_domain::found::Finding;
 use tidings_domain::items::Item;
-use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::numbered::lists::StoryKind;
 use tidings_domain::values::{HackerNewsRules, ItemNumber, NewsId, Timestamp};
-use tidings_domain::{Error, Visit, numbered};
+use tidings_domain::{Error, News, Visit, numbered};
 
 /// A story or a comment that was found.
 pub(super) enum FoundItem {

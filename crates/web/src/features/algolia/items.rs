@@ -12,9 +12,8 @@ use tidings_domain::comments::lists;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::items::Item;
-use tidings_domain::news::item::News;
 use tidings_domain::values::{CommentAddress, CommentId, CommentOrder, ItemNumber, NewsId};
-use tidings_domain::{Error, Refusal, Visit, numbered};
+use tidings_domain::{Error, News, Refusal, Visit, numbered};
 
 /// The most bytes of a comment without its text.
 const COMMENT_BYTES: usize = 400;

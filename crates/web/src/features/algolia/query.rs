@@ -88,7 +88,7 @@ impl Tag {
         })
     }
 
-    /// Whether a search for it finds what has another tag.
+    /// Whether a search for this tag finds a hit that has the other one.
     fn finds(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Author(name), Self::Author(author)) => author.eq_ignore_ascii_case(name),
@@ -391,7 +391,7 @@ impl HitsQuery {
         numbers.collect()
     }
 
-    /// Whether something with these tags has one of each group of its own.
+    /// Whether a hit with these tags matches: it needs a tag of each group of the query.
     pub fn fits(&self, tags: &[Tag]) -> bool {
         self.tags.iter().all(|group| group.iter().any(|tag| tags.iter().any(|own| tag.finds(own))))
     }

@@ -28,6 +28,27 @@ use tidings_domain::values::{
 use tidings_domain::{Error, News};
 use tidings_language::{Message, m};
 
+/// The comments of a story.
+// Only described: a thread may be too deep for a serializer, which is recursive. `thread` writes it.
+#[cfg(test)]
+#[allow(dead_code)]
+#[derive(utoipa::ToSchema)]
+#[schema(as = CommentTree)]
+pub struct CommentTreeResponse {
+    status: Status,
+    comments: Vec<CommentEntry<'static>>,
+    /// The value of `after` for the next part; null at the end.
+    #[schema(required = true)]
+    next: Option<values::CommentCursor>,
+    /// The stories that were merged into this one; missing if there are none. Each keeps its own
+    /// comments, which this call gets by the number of that story.
+    #[schema(value_type = Vec<u64>, required = false)]
+    merged: Option<Vec<NewsId>>,
+    /// The story that this one was merged into; missing if it was not.
+    #[schema(value_type = u64, required = false)]
+    merged_into: Option<NewsId>,
+}
+
 answer! {
     /// The outcome of writing, editing or deleting a comment.
     pub struct CommentPostedResponse as CommentPosted from (posted: Posted) {
@@ -49,20 +70,6 @@ answer! {
         status;
         /// The comment, as in the request.
         comment_id: String = comment.to_string(), values::CommentAddress;
-    }
-
-    /// The comments of a story.
-    // Only described: a thread may be too deep for a serializer, which is recursive. `thread` writes it.
-    pub struct CommentTreeResponse as CommentTree {
-        status;
-        comments: Vec<CommentEntry<'static>>;
-        /// The value of `after` for the next part; null at the end.
-        next: Option<String>, Option<values::CommentCursor>;
-        /// The stories that were merged into this one; missing if there are none. Each keeps its own
-        /// comments, which this call gets by the number of that story.
-        merged?: Vec<NewsId>, Vec<u64>;
-        /// The story that this one was merged into; missing if it was not.
-        merged_into?: NewsId, u64;
     }
 
     /// A comment with its replies.

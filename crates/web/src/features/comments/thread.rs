@@ -1,6 +1,6 @@
 //! The pages of a thread: a story with its comments, or a branch that is too deep for them.
 
-use super::thread_list::{ThreadPage, jump_address};
+use super::thread_list::jump_address;
 use super::thread_part::{Sorting, ThreadPart, ThreadQuery};
 use super::writing::CommentEditor;
 use crate::error::{RequestError, Result};
@@ -24,12 +24,31 @@ use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::seen::{ShownIn, Viewed};
-use tidings_domain::comments::outline::ThreadLines;
-use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::comments::merged::MergedThread;
+use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
+use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::subscriptions::Subscription;
 use tidings_domain::values::{Closed, CommentId, CommentOrder, NewsId, Thing};
 use tidings_language::{n, t};
+
+/// A page of a thread.
+pub struct ThreadPage<'a> {
+    /// Which page it is.
+    pub part: ThreadPart,
+    /// The thread.
+    pub thread: &'a Thread,
+    /// The pages of the same thread or branch.
+    pub pages: ThreadPages<'a>,
+    /// The positions of its comments.
+    pub shown: &'a [usize],
+    /// The comment that its address names, and whether the viewer has just posted it.
+    pub at: Option<(CommentId, bool)>,
+    /// Which comments are new for the viewer.
+    pub new: Option<NewComments>,
+    /// The threads of the stories that were merged into this one.
+    pub merged: Vec<MergedThread>,
+}
 
 impl<'a> ThreadPage<'a> {
     /// The page with these comments, or why there is none.
@@ -86,7 +105,8 @@ impl<'a> ThreadPage<'a> {
         let perspective = self.thread.perspective();
         let comment = comment.and_then(|line| perspective.see(line, ShownIn::List));
         if let Some(line) = comment {
-            return format!("{}: {}", line.username.unwrap_or(deleted_user()), excerpt(line.body()));
+            let name = line.username.unwrap_or(deleted_user());
+            return t!("{name}: {value}", name, value = excerpt(line.body())).to_string();
         }
         if !perspective.sees(&self.thread.news, ShownIn::Chosen) {
             return String::new();

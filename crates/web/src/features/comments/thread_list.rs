@@ -6,6 +6,7 @@ use super::comment_item::{
     CommentAddresses, CommentContext, CommentItem, CommentMarks, CommentPlaceholder, comment_markup,
     viewed_comment,
 };
+use super::thread::ThreadPage;
 use super::thread_part::ThreadPart;
 use crate::limits::COMMENT_CACHE_BYTES;
 use crate::markup::Frame;
@@ -18,11 +19,9 @@ use std::cell::LazyCell;
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::seen::{Seen, ShownIn, Viewed};
 use tidings_domain::cache::Shared;
-use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::orders::OrderedLines;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
 use tidings_domain::comments::relatives::{Relatives, relatives};
-use tidings_domain::comments::threads::{NewComments, Thread};
 use tidings_domain::values::CommentId;
 use tidings_domain::values::words::first_words;
 use tidings_language::{n, t};
@@ -33,24 +32,6 @@ const USUAL_MARKUP_BYTES: usize = 1_500;
 const PLACEHOLDER_BYTES: usize = 50;
 /// The usual bytes of a page behind its comments.
 const AFTER_COMMENTS_BYTES: usize = 4_000;
-
-/// A page of a thread.
-pub struct ThreadPage<'a> {
-    /// Which page it is.
-    pub part: ThreadPart,
-    /// The thread.
-    pub thread: &'a Thread,
-    /// The pages of the same thread or branch.
-    pub pages: ThreadPages<'a>,
-    /// The positions of its comments.
-    pub shown: &'a [usize],
-    /// The comment that its address names, and whether the viewer has just posted it.
-    pub at: Option<(CommentId, bool)>,
-    /// Which comments are new for the viewer.
-    pub new: Option<NewComments>,
-    /// The threads of the stories that were merged into this one.
-    pub merged: Vec<MergedThread>,
-}
 
 /// An element of a list whose end is not written yet.
 struct OpenItem {

@@ -166,7 +166,7 @@ impl File {
     }
 
     fn compressed(&self) -> usize {
-        self.compressed.0.lock().1
+        self.compressed.0.lock().total
     }
 }
 
@@ -182,19 +182,27 @@ fn modified(now: Timestamp) -> DateTime {
 
 /// A buffer that is emptied from outside, and says how much was written.
 #[derive(Debug, Clone, Default)]
-struct Outgoing(Arc<Mutex<(Vec<u8>, usize)>>);
+struct Outgoing(Arc<Mutex<Written>>);
+
+#[derive(Debug, Default)]
+struct Written {
+    /// The bytes written since the last `take`.
+    buffer: Vec<u8>,
+    /// How many bytes were written in all.
+    total: usize,
+}
 
 impl Outgoing {
     fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.0.lock().0)
+        std::mem::take(&mut self.0.lock().buffer)
     }
 }
 
 impl Write for Outgoing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (buffer, written) = &mut *self.0.lock();
-        buffer.extend_from_slice(bytes);
-        *written += bytes.len();
+        let mut written = self.0.lock();
+        written.buffer.extend_from_slice(bytes);
+        written.total += bytes.len();
         Ok(bytes.len())
     }
 

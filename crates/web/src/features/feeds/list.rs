@@ -8,6 +8,7 @@ use crate::features::inbox::page::feed_of;
 use crate::limits::{FEED_FOLLOWED, FEED_TOPICS, PAGE_BYTES};
 use crate::markup::addresses::{TOPICS, login_to};
 use crate::markup::feed_links::{Written, with_key};
+use crate::markup::parts::{ButtonForm, SMALL_BUTTON};
 use crate::markup::{FeedFormat, FeedKind, Frame, Member, Page, PageHead};
 use crate::request::{LocalPath, Sender, SignedFields};
 use crate::settings::SiteSettings;
@@ -156,13 +157,9 @@ fn key_section(frame: &Frame<'_>, key: Option<&ReadingKey>) -> Markup {
         return html! {};
     };
     let button = |change: &str, name: &str| {
-        html! {
-            form method="post" action="/feeds/key" {
-                (frame.signed_fields())
-                input type="hidden" name="key" value=(change);
-                button.button.small.quiet { (name) }
-            }
-        }
+        let fields = [("key", change)];
+        ButtonForm { class: "", action: "/feeds/key", fields: &fields, button: SMALL_BUTTON }
+            .render(frame, name)
     };
     let has_key = key.is_some() || viewer.has_reading_key();
     html! {

@@ -9,14 +9,14 @@ use crate::limits::{SITEMAP_PARTS, SITEMAP_STORIES};
 use crate::markup::addresses::news_address;
 use crate::request::{PathOf, Start};
 use crate::route::Wings;
-use crate::server::headers::kept;
+use crate::server::headers::cacheable;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::IntoResponse;
 use maud::{Render, html};
 use tidings_domain::news::sitemap;
 
 const HEADERS: [(HeaderName, HeaderValue); 3] =
-    kept("application/xml; charset=utf-8", "public, max-age=3600");
+    cacheable("application/xml; charset=utf-8", "public, max-age=3600");
 
 /// A document of the sitemap protocol.
 fn document(root: &str, entries: &impl Render) -> String {

@@ -49,7 +49,7 @@ fn checklist(frame: &Frame<'_>, steps: FirstSteps, host: &str) -> Markup {
                     }
                 }))
                 (step(true, t!("Signing up"), &html! {
-                    (ways_in(frame)) " " a href="/admin/site" { (t!("More about it")) } "."
+                    (ways_in(frame)) " " a href="/admin/site" { (t!("More about it")) }
                 }))
                 (step(steps.has_topics, t!("First topics"), &t!(
                     "Topics appear when someone uses them: type some when you {submit}. As an administrator, you \

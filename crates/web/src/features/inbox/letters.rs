@@ -6,8 +6,8 @@ use crate::mail::Letter;
 use crate::markup::addresses::{MAIL_SETTINGS, news_address};
 use crate::settings::SiteSettings;
 use std::fmt::Write;
+use tidings_domain::User;
 use tidings_domain::accounts::outbox::{MailKind, WaitingMail};
-use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{DigestOf, DigestStory};
 use tidings_domain::inbox::InboxEntry;
 use tidings_domain::moderation::appeals::AppealAnswer;
@@ -76,11 +76,11 @@ impl EntryLetter {
             || t!("Your inbox: {address}", address = site.link("/inbox")),
             |address| t!("Read it and reply: {address}", address = site.link(&address)),
         );
-        let content = (format!("{what} ({})", site.name), format!("{what}:\n\n{text}\n\n{read}\n"));
         let thread = self.entry.place.id.comment();
         let thread = thread.map(|address| message_id(site, &format!("story.{}", address.news)));
-        let letter = subscribed(site, (mail, MailKind::Replies), &self.user, content, unsubscribe);
-        Letter { thread, ..letter }
+        let subscribed = Subscribed { site, mail, kind: MailKind::Replies, user: &self.user, unsubscribe };
+        let (subject, text) = (format!("{what} ({})", site.name), format!("{what}:\n\n{text}\n\n{read}\n"));
+        Letter { thread, ..subscribed.letter(subject, text) }
     }
 
     /// The mail that says that there is more.
@@ -96,43 +96,51 @@ impl EntryLetter {
             t!("We won't send any more for a few hours.")
         );
         let subject = t!("There is more in your inbox ({site})", site = &site.name).into();
-        subscribed(site, (mail, MailKind::Replies), &self.user, (subject, text), unsubscribe)
+        Subscribed { site, mail, kind: MailKind::Replies, user: &self.user, unsubscribe }
+            .letter(subject, text)
     }
 }
 
-/// A mail of a kind that somebody has subscribed to, with a subject and a text.
-fn subscribed(
-    site: &SiteSettings,
-    (mail, kind): (&WaitingMail, MailKind),
-    user: &User,
-    (subject, text): (String, String),
+/// A mail of a kind that somebody has subscribed to.
+struct Subscribed<'a> {
+    site: &'a SiteSettings,
+    mail: &'a WaitingMail,
+    kind: MailKind,
+    user: &'a User,
+    /// The address to unsubscribe.
     unsubscribe: String,
-) -> Letter {
-    let body = with_note(text) + &foot(site, user, kind, &unsubscribe);
-    let message_id = message_id(site, &mail.to_string());
-    Letter { to: user.email.clone(), subject, body, unsubscribe, message_id, thread: None }
 }
 
-/// Why somebody gets a mail, and how to switch it off.
-fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> String {
-    let (site_name, name) = (&site.name, &user.username);
-    let why = match kind {
-        MailKind::Replies => t!(
-            "You get this because you asked for mail about replies, mentions and messages from moderators at {site}, as {name}.",
-            site = site_name,
-            name,
-        ),
-        MailKind::Digest => t!(
-            "You get this because you asked for digests of the best stories at {site}, as {name}.",
-            site = site_name,
-            name,
-        ),
-    };
-    format!(
-        "\n-- \n{why}\n{}\n{}\n",
-        t!("Unsubscribe: {address}", address = unsubscribe),
-        t!("All settings: {address}", address = site.link(MAIL_SETTINGS))
-    )
+impl Subscribed<'_> {
+    /// The mail with a subject and a text.
+    fn letter(self, subject: String, text: String) -> Letter {
+        let body = with_note(text) + &self.foot();
+        let message_id = message_id(self.site, &self.mail.to_string());
+        let (to, unsubscribe) = (self.user.email.clone(), self.unsubscribe);
+        Letter { to, subject, body, unsubscribe, message_id, thread: None }
+    }
+
+    /// Why somebody gets the mail, and how to switch it off.
+    fn foot(&self) -> String {
+        let (site, name) = (&self.site.name, &self.user.username);
+        let why = match self.kind {
+            MailKind::Replies => t!(
+                "You get this because you asked for mail about replies, mentions and messages from moderators at {site}, as {name}.",
+                site,
+                name,
+            ),
+            MailKind::Digest => t!(
+                "You get this because you asked for digests of the best stories at {site}, as {name}.",
+                site,
+                name,
+            ),
+        };
+        format!(
+            "\n-- \n{why}\n{}\n{}\n",
+            t!("Unsubscribe: {address}", address = &self.unsubscribe),
+            t!("All settings: {address}", address = self.site.link(MAIL_SETTINGS))
+        )
+    }
 }
 
 /// The text of a comment, tweet or message, without links; the beginning of a long one.
@@ -235,7 +243,8 @@ pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubs
             stories.iter().for_each(|story| write_story(&mut body, site, story));
         }
     }
-    subscribed(site, (mail, MailKind::Digest), &digest.user, (subject.into(), body), unsubscribe)
+    Subscribed { site, mail, kind: MailKind::Digest, user: &digest.user, unsubscribe }
+        .letter(subject.into(), body)
 }
 
 fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, author }: &DigestStory) {

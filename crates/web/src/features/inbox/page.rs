@@ -4,7 +4,7 @@ use super::rows::{Row, row};
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, INBOX_ENTRIES};
-use crate::markup::parts::{SMALL_BUTTON, button_form, fitting, more_link, tabs};
+use crate::markup::parts::{ButtonForm, SMALL_BUTTON, fitting, more_link, tabs};
 use crate::markup::{FeedFormat, FeedKind, Frame, Member, Page, PageHead};
 use crate::request::form::{form, optional, parse, parsed};
 use crate::request::local_path::add_parameter;
@@ -199,10 +199,12 @@ fn marked_address(back: &str, until: EntryId) -> String {
 
 /// The line that says that everything was marked as read, with the button that undoes it.
 fn marked_line(frame: &Frame<'_>, until: EntryId, back: &str) -> Markup {
+    let fields = [("until", &*until.to_string()), ("next", back)];
+    let undo = ButtonForm { class: "inline", action: "/inbox/undo", fields: &fields, button: "button small" };
     html! {
         div.notice.undo role="status" {
             span { (t!("Everything is marked as read.")) }
-            (button_form(frame, ("inline", "/inbox/undo"), &[("until", &until.to_string()), ("next", back)], ("button small", t!("Undo"))))
+            (undo.render(frame, t!("Undo")))
         }
     }
 }
@@ -232,7 +234,9 @@ pub fn feed_of(viewer: &User) -> Option<FeedKind> {
 /// The private addresses of the feed, with the buttons that change them.
 fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
     let button = |feed: &str, name: &str| {
-        button_form(frame, ("", "/inbox/feed"), &[("feed", feed)], (SMALL_BUTTON, name))
+        let fields = [("feed", feed)];
+        ButtonForm { class: "", action: "/inbox/feed", fields: &fields, button: SMALL_BUTTON }
+            .render(frame, name)
     };
     html! {
         div.inbox-feed {
@@ -314,12 +318,12 @@ pub fn actions() -> Vec<ActionEntry> {
             "/subscribe",
             m!("Subscribe to the comments on a story."),
             |app, by, form: &NewsIdForm| {
-                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id, true))
+                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id))
             },
         )
         .back(SHORT),
         Action::setting("/unsubscribe", m!("Leave the thread of a story."), |app, by, form: &NewsIdForm| {
-            Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id, false))
+            Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
         })
         .back(SHORT),
     ]

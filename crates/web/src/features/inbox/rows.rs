@@ -9,7 +9,7 @@ use crate::markup::addresses::{
 use crate::markup::autolink::autolink;
 use crate::markup::fields::draft_key;
 use crate::markup::head::{excerpt, shortened};
-use crate::markup::parts::{age, button_form, deleted_user};
+use crate::markup::parts::{ButtonForm, age, deleted_user, label_of};
 use maud::{Markup, html};
 use std::borrow::Cow;
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor};
@@ -187,9 +187,11 @@ pub fn description(entry: &InboxEntry) -> String {
 
 /// The page of what an entry is about.
 pub fn destination(entry: &InboxEntry) -> Option<String> {
+    // There is only a line for it, which does not name anybody.
+    if matches!(entry.event, InboxEvent::Collapsed(_)) {
+        return None;
+    }
     match entry.place.id {
-        // There is only a line for it, which does not name anybody.
-        _ if matches!(entry.event, InboxEvent::Collapsed(_)) => None,
         EntryId::Reply(address) | EntryId::Mention(address) => Some(comment_address(address)),
         EntryId::Tweet(id) => Some(tweet_address(id)),
         EntryId::Follow(_) => entry.username.as_deref().map(|name| profile_address(name, "")),
@@ -241,8 +243,8 @@ fn reply_form(
 fn read_form(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
     let id = entry.place.id;
     let fields = [("id", &*id.to_string()), ("next", &format!("{back}#{}", anchor(id)))];
-    let label = html! { (t!("mark as read")) span.hidden { ": " (description(entry)) } };
-    button_form(frame, ("entry-tool", "/readinbox"), &fields, ("mark", label))
+    let form = ButtonForm { class: "entry-tool", action: "/readinbox", fields: &fields, button: "mark" };
+    form.render(frame, label_of(t!("mark as read"), description(entry)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::error::{Result, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{ActionForms, is_moderator, may_moderate};
-use crate::markup::parts::{DELETED_USER, age, author, label_of};
+use crate::markup::parts::{age, author, label_of};
 use crate::markup::{Frame, Member, Page};
 use crate::request::{PathOf, answer};
 use axum::Json;
@@ -121,13 +121,7 @@ impl PersonFile {
                 input type="hidden" name="moderation_id" value=(note.id);
                 input type="hidden" name="reason" value=(t!("No longer needed"));
                 input type="hidden" name="next" value=(frame.way_back);
-                span.hint {
-                    @match &note.moderator {
-                        Some(name) => a.author href=(profile_address(name, "")) { (name) },
-                        None => (DELETED_USER),
-                    }
-                    ", " (age(frame, note.time))
-                }
+                span.hint { (enumerated([author(note.moderator.as_deref()), age(frame, note.time)])) }
                 " "
                 @let which = t!("the note of entry {id}", id = note.id.to_string());
                 button.button.small.quiet { (label_of(t!("Delete"), which)) }

@@ -159,19 +159,16 @@ fn reason_form(frame: &Frame<'_>, reason: Option<&SavedReason>) -> Markup {
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once(
-            "/moderate/reasons",
-            m!("Manage a saved reason: add, change or remove it (moderators only)."),
-            |app, by, form: &ReasonForm| {
-                Box::pin(async move {
-                    let (deed, thing) = (Deed::SetReasons(form.change()?), Thing::Site(SitePart::Reasons));
-                    // The effect says the reason.
-                    let request = ModerationRequest::new(deed, thing, Reason::default());
-                    let changing = moderate(&app.site, app.moment(), by.user, &request);
-                    changing.await.map_err(RequestError::from)
-                })
-            },
-        )
+        Action::once("/moderate/reasons", m!("Manage the saved reasons."), |app, by, form: &ReasonForm| {
+            Box::pin(async move {
+                let (deed, thing) = (Deed::SetReasons(form.change()?), Thing::Site(SitePart::Reasons));
+                // The line of the log gets its reason from the effect: what has changed.
+                let request = ModerationRequest::new(deed, thing, Reason::default());
+                let changing = moderate(&app.site, app.moment(), by.user, &request);
+                changing.await.map_err(RequestError::from)
+            })
+        })
+        .described("Add, change or remove a reason that moderators have at hand (moderators only).")
         .answering(async |_, id| Ok(ReasonChangedResponse::from(id)))
         .then(LONG, |_, ()| ADDRESS.to_owned()),
     ]

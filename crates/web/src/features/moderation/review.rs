@@ -7,7 +7,7 @@ use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::dates::to_the_minute;
 use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age, author, button_form, more_link, number};
+use crate::markup::parts::{ButtonForm, DELETED_USER, OUTSIDE, age, author, more_link, number};
 use crate::markup::{Frame, Member, Moderator, Page};
 use crate::request::form::{form, optional, parsed};
 use crate::request::{Form, SignedForm, answer, paging};
@@ -102,7 +102,7 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
             @if check.is_running() {
                 p role="status" { (t!("A search is running. Reload the page in a minute.")) }
             } @else {
-                (button_form(frame, ("inline", "/moderate/votes"), &[], ("button small", t!("Look for vote rings"))))
+                (ButtonForm { class: "inline", action: "/moderate/votes", fields: &[], button: "button small" }.render(frame, t!("Look for vote rings")))
             }
             @if let Some((began, report)) = last.as_deref() {
                 p.hint {
@@ -123,20 +123,21 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
 }
 
 fn vote_ring(ring: &VoteRing) -> Markup {
+    let votes = n!(
+        ring.shared_votes,
+        "{count} vote for each other, where chance would give {expected}",
+        "{count} votes for each other, where chance would give {expected}",
+        expected = decimal(ring.expected_votes, 1),
+    );
+    let time = |seconds| t!("median time between them: {time}", time = wait(seconds)).to_string();
+    let network = ring.same_network.then(|| t!("from the same network").to_owned());
+    let more = ring.median_seconds.map(time).into_iter().chain(network);
     html! {
         p {
             @for name in &ring.accounts { (author(Some(name))) " " }
         }
         p.hint {
-            (n!(
-                ring.shared_votes,
-                "{count} vote for each other, where chance would give {expected}",
-                "{count} votes for each other, where chance would give {expected}",
-                expected = decimal(ring.expected_votes, 1),
-            ))
-            @if let Some(seconds) = ring.median_seconds { "; " (t!("median time between them: {time}", time = wait(seconds))) }
-            @if ring.same_network { "; " (t!("from the same network")) }
-            "."
+            (more.fold(votes, |first, second| t!("{first}; {second}", first, second)))
         }
     }
 }

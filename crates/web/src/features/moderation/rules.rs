@@ -124,7 +124,10 @@ pub const ADDRESS: &str = "/moderate/rules";
 fn show(rules: &[PostRule], frame: &Frame<'_>, tried: Option<(&Fields, &DryRun)>) -> Markup {
     let most = MAX_PATTERN.to_string();
     let pattern = Field::new("pattern", t!("Pattern")).with("maxlength", &most).with("autocomplete", "off");
-    let pattern = pattern.with("spellcheck", "false").required().hint(t!("A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as example.com/shop/. A phrase matches whole words, in upper or lower case."));
+    let pattern = pattern.with("spellcheck", "false").required().hint(t!(
+        "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
+         example.com/shop/. A phrase matches whole words, in upper or lower case."
+    ));
     let reason = Field::new("reason", t!("Reason")).with("list", REASONS).required();
     let reason = reason.hint(t!("Shown to authors of refused posts, and in the moderation log."));
     let kinds = RuleKind::iter().map(|kind| (kind.name(), kind_words(kind)));
@@ -208,10 +211,9 @@ fn match_link(RuleMatch { thing, words, author }: &RuleMatch) -> Markup {
 }
 
 fn rule_line(rule: &PostRule) -> Markup {
-    html! {
-        (kind_words(rule.pattern.kind)) ": " code { (rule.pattern) } ", "
-        strong { (effect_words(rule.effect)) } "."
-    }
+    let pattern = html! { code { (rule.pattern) } };
+    let effect = html! { strong { (effect_words(rule.effect)) } };
+    t!("{kind}: {pattern}, {effect}.", kind = kind_words(rule.pattern.kind), pattern, effect).render()
 }
 
 /// GET /moderate/rules.

@@ -6,7 +6,7 @@ use crate::features::stories::item::found_story;
 use crate::features::timelines::tweets::tweet_list;
 use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::addresses::{comment_address, profile_address, site_address};
-use crate::markup::parts::{age, author, no_more, number, tab};
+use crate::markup::parts::{age, author, no_more, number, tabs};
 use crate::markup::{FeedKind, Frame, Page, PageHead};
 use crate::request::{ClientAddress, Fields, FromFields, cookies};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -20,7 +20,7 @@ use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::found::Finding;
 use tidings_language::lists::enumerated;
 use tidings_language::numbers::decimal;
-use tidings_language::{Message, Phrase, m, n, p, t};
+use tidings_language::{Argument, Message, Phrase, m, n, p, t};
 use tidings_search::asking::{Hit, Relevance, Sort};
 use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
@@ -334,18 +334,22 @@ fn shown(
             }
         }
         @if searched {
-            (tabs(query, results))
+            (kinds_and_orders(query, results))
             @if results.found.is_empty() {
                 (nothing(frame, query, results, matcher))
             } @else {
                 @let time = decimal((seconds * 1000.0).max(1.0), 0);
+                @let found = if results.is_exact {
+                    n!(results.total, "{count} result in {time} ms", "{count} results in {time} ms", time)
+                } else {
+                    n!(results.total, "about {count} result in {time} ms", "about {count} results in {time} ms", time)
+                };
                 p.count role="status" {
-                    @if results.is_exact {
-                        (n!(results.total, "{count} result in {time} ms", "{count} results in {time} ms", time))
+                    @if results.is_cut {
+                        (t!("{results}. The search took too long, so these are the first results only.", results = found))
                     } @else {
-                        (n!(results.total, "about {count} result in {time} ms", "about {count} results in {time} ms", time))
+                        (found)
                     }
-                    @if results.is_cut { " · " (t!("The search took too long, so these are the first results only")) }
                 }
                 p.show-why {
                     label { input type="checkbox" autocomplete="off"; " " (t!("Show why each result is where it is")) }
@@ -358,31 +362,25 @@ fn shown(
     }
 }
 
-fn tabs(query: &SearchQuery, results: &Results) -> Markup {
+fn kinds_and_orders(query: &SearchQuery, results: &Results) -> Markup {
     let count = |wanted: Wanted| {
         results.kinds.iter().find(|(kind, _)| Some(*kind) == wanted.kind()).map(|(_, count)| *count)
     };
+    let kinds = Wanted::iter().map(|wanted| {
+        let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
+        let name = html! {
+            (wanted.title())
+            @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
+        };
+        (address, name, wanted == query.wanted)
+    });
+    let orders = orders(query.wanted).map(|(sort, name)| {
+        let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
+        (address, name, sort == query.sort)
+    });
     html! {
-        nav.tabs aria-label=(t!("What to search")) {
-            ul {
-                @for wanted in Wanted::iter() {
-                    @let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
-                    @let name = html! {
-                        (wanted.title())
-                        @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
-                    };
-                    (tab(&address, name, wanted == query.wanted))
-                }
-            }
-        }
-        nav.tabs aria-label=(t!("noun" => "Order")) {
-            ul {
-                @for (sort, name) in orders(query.wanted) {
-                    @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
-                    (tab(&address, name, sort == query.sort))
-                }
-            }
-        }
+        (tabs(t!("What to search"), kinds))
+        (tabs(t!("noun" => "Order"), orders))
     }
 }
 
@@ -397,21 +395,21 @@ fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &
                     (t!("Nothing found."))
                 } @else {
                     (query.wanted.none())
-                    " "
-                    (enumerated(elsewhere.map(|(wanted, count)| {
-                        let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
-                        html! { a href=(address) { (wanted.counted(count)) } }
-                    })))
+                    @if !results.kinds.is_empty() {
+                        " "
+                        (enumerated(elsewhere.map(|(wanted, count)| {
+                            let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
+                            html! { a href=(address) { (wanted.counted(count)) } }
+                        })))
+                    }
                 }
             }
-            @if !results.suggestions.is_empty() {
-                @let meant = html! {
-                    @for (index, typed) in results.suggestions.iter().enumerate() {
-                        @if index > 0 { " " (t!("or")) " " }
-                        a href=(SearchQuery { typed: typed.clone(), page: 1, ..query.clone() }.address("/search")) { (typed) }
-                    }
-                };
-                p { (t!("Did you mean {searches}?", searches = meant)) }
+            @let suggested = results.suggestions.iter().map(|typed| {
+                let address = SearchQuery { typed: typed.clone(), page: 1, ..query.clone() }.address("/search");
+                Argument::from(html! { a href=(address) { (typed) } })
+            });
+            @if let Some(searches) = suggested.reduce(|first, second| t!("{first} or {second}", first, second).into()) {
+                p { (t!("Did you mean {searches}?", searches)) }
             }
             @if !results.partial.is_empty() {
                 p { (query.wanted.partial()) }

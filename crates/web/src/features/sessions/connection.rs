@@ -2,7 +2,7 @@
 
 use super::single_sign_on::{demand_provider, way_there};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, SIGN_IN_SERVICE_SETTINGS};
-use crate::markup::parts::button_form;
+use crate::markup::parts::ButtonForm;
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::SignedFields;
 use crate::request::form::FORM_PAGE;
@@ -53,7 +53,7 @@ fn shown(frame: &Frame<'_>, user: &User, can_disconnect: bool) -> Markup {
             p { (t!("Your account is connected to {provider}. You log in with “Log in with {provider}”.", provider)) }
             @if can_disconnect {
                 @let of_page = [(FORM_PAGE, frame.here.as_str())];
-                (button_form(frame, ("form", "/oidc/disconnect"), &of_page, ("button grave", t!("Disconnect"))))
+                (ButtonForm { class: "form", action: "/oidc/disconnect", fields: &of_page, button: "button grave" }.render(frame, t!("Disconnect")))
                 p.hint {
                     (t!("After that, you log in without {provider}. You can connect your account again later.", provider))
                 }
@@ -101,7 +101,7 @@ pub(super) async fn connect_page(page: &mut Page, (login, ticket): (&ProviderLog
                 }
             }
             @let label = t!("Connect {username}", username = &viewer.username);
-            (button_form(&frame, ("form", "/oidc/connect"), &[("ticket", ticket)], ("button", label)))
+            (ButtonForm { class: "form", action: "/oidc/connect", fields: &[("ticket", ticket)], button: "button" }.render(&frame, label))
         }
         p { a.action href=(SIGN_IN_SERVICE_SETTINGS) { (t!("Cancel")) } }
     };

@@ -6,7 +6,7 @@ use super::second_step::second_step_page;
 use crate::features::accounts::form::Credentials;
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
-use crate::markup::parts::button_form;
+use crate::markup::parts::ButtonForm;
 use crate::markup::{Field, Frame, Page};
 use crate::request::{
     DONE, DoneResponse, Fields, Form, FromFields, LocalPath, Next, ShownAgain, SignedFields, answer, cookies,
@@ -244,7 +244,7 @@ pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Mark
                 (t!("This logs you out of this browser. In your settings you can {end}.",
                     end = html! { a href="/settings/sessions" { (t!("end other sessions")) } }))
             }
-            (button_form(&frame, ("form", "/logout"), &[], ("button", heading)))
+            (ButtonForm { class: "form", action: "/logout", fields: &[], button: "button" }.render(&frame, heading))
         } @else {
             p { (t!("You are not logged in.")) }
         }

@@ -1,8 +1,8 @@
 //! The sessions of an account: the page and the calls that list them and end them.
 
-use crate::features::accounts::form::EndedSessionForm;
+use crate::features::accounts::form::{EndedSessionForm, EndedSessions, OTHERS};
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::parts::{SMALL_BUTTON, age, button_form, label_of};
+use crate::markup::parts::{ButtonForm, SMALL_BUTTON, age, label_of};
 use crate::markup::{Frame, Member, Notice, Page};
 use crate::request::agent_name::agent_name;
 use crate::request::{DONE, DoneResponse, SignedFields, answer};
@@ -10,8 +10,9 @@ use crate::{App, RequestError, Result};
 use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
+use tidings_domain::accounts::session_store::{self, LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
+use tidings_language::lists::enumerated;
 use tidings_language::{Phrase, t};
 
 const PAGE: &str = "/settings/sessions";
@@ -24,7 +25,9 @@ fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
         }
         ul.people { @for session in sessions { li.session { (session_item(frame, session)) } } }
         @if sessions.iter().any(|session| !session.current) {
-            (button_form(frame, ("form", PAGE), &[("session", "others")], ("button grave", t!("End all other sessions"))))
+            @let fields = [("session", OTHERS)];
+            @let form = ButtonForm { class: "form", action: PAGE, fields: &fields, button: "button grave" };
+            (form.render(frame, t!("End all other sessions")))
         }
         p { a.action href=(ACCOUNT_SETTINGS) { (t!("Account settings")) } }
     };
@@ -34,6 +37,10 @@ fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
 fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
     let is_earlier = session.since.is_none();
     let name = if is_earlier { t!("An earlier session").to_owned() } else { agent_name(&session.agent) };
+    let since = session.since.map(|since| logged_in(age(frame, since), session.method));
+    let seen = session.last_seen.map(|seen| t!("last seen {time}", time = age(frame, seen)));
+    let address = Some(&session.address).filter(|address| !address.is_empty());
+    let facts = since.into_iter().chain(seen).chain(address.map(|address| t!("from {address}", address)));
     html! {
         div {
             strong title=[(!session.agent.is_empty()).then_some(&session.agent)] { (name) }
@@ -42,15 +49,15 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
                 @if is_earlier {
                     (t!("From before sessions were listed, or from Lamer News on the same store. All browsers \
                          that logged in at that time share it."))
+                } @else {
+                    (enumerated(facts))
                 }
-                @if let Some(since) = session.since { (logged_in(age(frame, since), session.method)) }
-                @if let Some(seen) = session.last_seen { ", " (t!("last seen {time}", time = age(frame, seen))) }
-                @if !session.address.is_empty() { ", " (t!("from {address}", address = &session.address)) }
             }
         }
         @if !session.current {
             @let label = label_of(t!("verb" => "End"), t!("the session: {name}", name = &name));
-            (button_form(frame, ("", PAGE), &[("session", &session.id)], (SMALL_BUTTON, label)))
+            @let fields = [("session", &*session.id)];
+            (ButtonForm { class: "", action: PAGE, fields: &fields, button: SMALL_BUTTON }.render(frame, label))
         }
     }
 }
@@ -71,28 +78,28 @@ fn logged_in(time: Markup, method: LoginMethod) -> Phrase<'static> {
 /// GET /settings/sessions.
 pub async fn page(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
-    let sessions = sessions::list(&app.site, session).await?;
+    let sessions = session_store::list(&app.site, session).await?;
     Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &sessions))
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.
 pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect> {
-    if form.fields.get("session") == Some("others") {
+    let EndedSessionForm { session } = form.fields.read()?;
+    if matches!(session, EndedSessions::Others) {
         // Sent again, the form ends those that have begun since.
         form.set_a_state();
     }
-    end_session(&app, &form).await?;
+    end_sessions(&app, &form, &session).await?;
     Notice::SessionsEnded.redirect_anew(&app, form.user.id, PAGE).await
 }
 
 /// Ends one session or all others, for both the form and the API.
-pub(crate) async fn end_session(app: &App, form: &SignedFields) -> Result<()> {
+async fn end_sessions(app: &App, form: &SignedFields, ended: &EndedSessions) -> Result<()> {
     let session = form.session()?;
-    let ended: EndedSessionForm = form.fields.read()?;
     let ending = async {
-        match &*ended.session {
-            "others" => sessions::end_other_sessions(&app.site, &form.user, session).await,
-            id => sessions::end_session(&app.site, session, id).await,
+        match ended {
+            EndedSessions::Others => sessions::end_other_sessions(&app.site, &form.user, session).await,
+            EndedSessions::One(id) => sessions::end_session(&app.site, session, id).await,
         }
     };
     Ok(form.user.once(&app.site, ending).await?)
@@ -125,11 +132,12 @@ answer! {
 /// GET /api/sessions.
 pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
-    Ok(Json(sessions::list(&app.site, session).await?.into()))
+    Ok(Json(session_store::list(&app.site, session).await?.into()))
 }
 
 /// POST /api/endsession.
 pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>> {
-    end_session(&app, &form).await?;
+    let EndedSessionForm { session } = form.fields.read()?;
+    end_sessions(&app, &form, &session).await?;
     Ok(Json(DONE))
 }

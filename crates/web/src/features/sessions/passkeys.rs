@@ -1,7 +1,7 @@
 //! Passkeys in the settings: adding and removing them. Both need the password; adding also needs
 //! the script, because only scripts can talk to an authenticator.
 
-use super::second_factors::{NewTotpForm, back, password_field, recovery_codes_page};
+use super::second_factors::{NewTotpForm, password_field, recovery_codes_page, to_overview};
 use crate::markup::parts::page_with_form;
 use crate::markup::{Field, Frame, Member, Notice, Page};
 use crate::request::{Fields, LocalPath, ShownAgain, SignedFields};
@@ -85,11 +85,11 @@ const PASSKEYS: &str = "/settings/two-factor/passkeys";
 pub async fn add_form(mut page: Page<Member>, again: Option<Extension<ShownAgain>>) -> Result<Markup> {
     let name = again.as_ref().map_or("", |again| again.fields.text("name"));
     let most = MAX_PASSKEY_NAME.to_string();
-    let hint = html! { (t!("A name you’ll recognise, such as “My phone”.")) };
+    let hint = t!("A name you’ll recognise, such as “My phone”.");
     let name = Field::new("name", t!("Name")).value(name).hint(hint).with("maxlength", &most).required();
     let frame = page.frame().await?;
     let fields = html! { (name.input()) (password_field(&frame)) button.button { (t!("Continue")) } };
-    Ok(page_with_form(&frame, (t!("Add a passkey"), &html! {}), (PASSKEYS, &fields), back()))
+    Ok(page_with_form(&frame, (t!("Add a passkey"), &html! {}), (PASSKEYS, &fields), to_overview()))
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.

@@ -145,8 +145,8 @@ pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<M
     Ok(overview(&Frame::of(&app, &mut visit, &here).await?, &state, has_passkeys))
 }
 
-/// The way back to the overview.
-pub(super) fn back() -> (&'static str, &'static str) {
+/// The link back to the overview: its address and its words.
+pub(super) fn to_overview() -> (&'static str, &'static str) {
     ("/settings/two-factor", t!("Back to two-step login"))
 }
 
@@ -162,7 +162,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool) -> Markup {
             button.button.grave { (t!("Remove the app")) }
         };
         let form = ("/settings/two-factor/app/remove", &fields);
-        return page_with_form(frame, (t!("Remove the authenticator app"), &about), form, back());
+        return page_with_form(frame, (t!("Remove the authenticator app"), &about), form, to_overview());
     }
     let about = html! {
         p.prose {
@@ -170,7 +170,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool) -> Markup {
         }
     };
     let fields = html! { (password_field(frame)) button.button { (t!("Continue")) } };
-    page_with_form(frame, (SET_UP.text(), &about), ("/settings/two-factor/app", &fields), back())
+    page_with_form(frame, (SET_UP.text(), &about), ("/settings/two-factor/app", &fields), to_overview())
 }
 
 static SET_UP: &Message = m!("Set up an authenticator app");

@@ -9,7 +9,7 @@ use crate::request::form::parse;
 use crate::request::json::{self, hostname};
 use crate::request::response_cache::weak_entity_tag;
 use crate::request::{Fields, Form, JSON, PathOf, Status, answer};
-use crate::server::headers::kept;
+use crate::server::headers::cacheable;
 use axum::Json;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -194,7 +194,7 @@ pub async fn prefix(app: App, PathOf(prefix): PathOf<String>) -> Result<impl Int
     let body = serde_json::to_string(&response).map_err(|error| Error::Internal(error.to_string()))?;
     // A weak tag, because it covers the compressed and the plain response.
     let tag = [(header::ETAG, weak_entity_tag(body.as_bytes()))];
-    Ok((kept(JSON, PREFIX_CACHING), tag, body))
+    Ok((cacheable(JSON, PREFIX_CACHING), tag, body))
 }
 
 /// GET /api/sites/admin/voter/{uuid}.

@@ -232,17 +232,17 @@ async fn show(
 
 /// The actions of administrators on votes on sites.
 pub fn actions() -> Vec<ActionEntry> {
-    let action = |path, call, summary, is_ban| {
+    let action = |path, call, summary, change| {
         Action::once(path, summary, move |app, by, form: &VoterForm| {
-            Box::pin(ban_voter(app, by.user, form.user_id, is_ban))
+            Box::pin(change_ban(app, by.user, form.user_id, change))
         })
         .called(call)
         .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done)))
     };
     let (ban, lift) = (m!("Ban a voter (administrators only)."), m!("Lift a ban (administrators only)."));
     vec![
-        action("/admin/sites/ban", "/api/sites/admin/ban", ban, true),
-        action("/admin/sites/unban", "/api/sites/admin/unban", lift, false),
+        action("/admin/sites/ban", "/api/sites/admin/ban", ban, Ban::Begins),
+        action("/admin/sites/unban", "/api/sites/admin/unban", lift, Ban::Ends),
         Action::once(
             "/admin/sites/settings",
             m!("Change the settings for votes on sites (administrators only)."),
@@ -266,12 +266,22 @@ fn page_of_voter(sent: &SentForm, form: &VoterForm, is_done: bool) -> Redirect {
     }
 }
 
+/// Whether a voter is banned from now on, or no longer.
+#[derive(Clone, Copy)]
+enum Ban {
+    Begins,
+    Ends,
+}
+
 /// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues
 /// after the response.
-async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool> {
+async fn change_ban(app: &App, user: &User, voter: VoterId, change: Ban) -> Result<bool> {
     let (site, now, user) = (app.site.clone(), app.now(), user.clone());
     let done = begin_long(async move {
-        let result = sites::set_ban(&site, now, &user, voter, is_ban).await;
+        let result = match change {
+            Ban::Begins => sites::ban(&site, now, &user, voter).await,
+            Ban::Ends => sites::unban(&site, now, &user, voter).await,
+        };
         if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &result {
             tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }

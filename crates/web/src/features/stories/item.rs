@@ -15,8 +15,8 @@ use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_butto
 use crate::markup::withheld::{insider_notice, lock_notice, show_link, title_stand_in};
 use maud::{Markup, PreEscaped, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::News;
 use tidings_domain::accounts::reader::Sight;
-use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::listing::Marks;
 use tidings_domain::values::{NewsId, size};

@@ -105,22 +105,23 @@ impl JustHidden {
 
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
-    let begin = |path, summary, mark| {
+    let adding = |path, summary, mark| {
         Action::setting(path, summary, move |app, by, form: &NewsIdForm| {
             Box::pin(marking::mark(&app.site, app.now(), by.user, mark, form.news_id))
         })
     };
-    let end = |path, summary, mark| {
+    let removing = |path, summary, mark| {
         Action::setting(path, summary, move |app, by, form: &NewsIdForm| {
             Box::pin(marking::unmark(&app.site, by.user, mark, form.news_id))
         })
     };
-    let [hide, save] = [LoginReason::Hide, LoginReason::Save].map(|wish| SHORT.asking(wish));
+    let (hiding, saving) = (SHORT.asking(LoginReason::Hide), SHORT.asking(LoginReason::Save));
     vec![
-        begin("/hide", m!("Hide a story."), Mark::Hidden).then(hide, list_saying_what_was_hidden),
-        end("/unhide", m!("Show a hidden story again."), Mark::Hidden).then(hide, marked_story),
-        begin("/save", m!("Save a story without voting."), Mark::Saved).then(save, marked_story),
-        end("/unsave", m!("Remove a story from the saved ones."), Mark::Saved).then(save, marked_story),
+        adding("/hide", m!("Hide a story."), Mark::Hidden).then(hiding, list_saying_what_was_hidden),
+        removing("/unhide", m!("Show a hidden story again."), Mark::Hidden).then(hiding, marked_story),
+        adding("/save", m!("Save a story without voting."), Mark::Saved).then(saving, marked_story),
+        removing("/unsave", m!("Remove a story from the saved ones."), Mark::Saved)
+            .then(saving, marked_story),
     ]
 }
 
@@ -145,8 +146,7 @@ pub fn story_on_page(news: NewsId, Next { next }: &Next) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, news, user};
-    use crate::markup::withheld::{Kind, unlisted_note};
+    use crate::markup::test_support::news;
 
     fn buttons(marks: Marks, deleted: bool) -> String {
         mark_buttons(&news("t", "http://a.com/", deleted), marks).render().into_string()
@@ -167,15 +167,5 @@ mod tests {
                 assert_eq!(html.contains(&button), shown.contains(&action), "{action} in {html}");
             }
         }
-    }
-
-    #[test]
-    fn a_list_says_how_many_stories_are_hidden() {
-        let bob = user("2", "bob", "");
-        let note = |count| framed(Some(&bob), |frame| unlisted_note(frame, count, Kind::Story)).into_string();
-        assert!(note(1).contains("1 story is hidden here"), "{}", note(1));
-        assert!(note(2).contains(r#"2 stories are hidden here. <a href="/latest/0?hidden=1">"#));
-        assert_eq!(note(0), "");
-        assert_eq!(framed(None, |frame| unlisted_note(frame, 1, Kind::Story)).into_string(), "");
     }
 }

@@ -19,7 +19,6 @@ use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::articles::topics::{self, TopicLine};
@@ -66,6 +65,14 @@ pub async fn edit(id: PathOf<NewsId>, app: App, here: LocalPath, form: SignedFie
     PostedForm { edited: Some(id.0), form, form_address: String::new() }.respond(&app, &here).await
 }
 
+/// The result of a form that was posted.
+enum Outcome {
+    /// The story was sent.
+    Sent(Submitted),
+    /// The form comes back with a notice.
+    FormAgain(Notice),
+}
+
 /// The form as it was posted.
 struct PostedForm {
     edited: Option<NewsId>,
@@ -78,9 +85,9 @@ impl PostedForm {
     async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response> {
         let mut typed = TypedStory::of(&self.form.fields);
         let notice = match self.act(app, &mut typed).await? {
-            Break(Submitted::Earlier(id)) => return self.earlier(app, id).await,
-            Break(sent) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
-            Continue(notice) => notice,
+            Outcome::Sent(Submitted::Earlier(id)) => return self.earlier(app, id).await,
+            Outcome::Sent(sent) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
+            Outcome::FormAgain(notice) => notice,
         };
         let similar = match &notice {
             Notice::Preview(story) if self.edited.is_none() && app.settings.search.is_on => {
@@ -103,16 +110,18 @@ impl PostedForm {
         Ok(page.render(&Frame::for_user(app, here, &self.form.user)).into_response())
     }
 
-    /// Does what the button is for. Returns the story that was sent, or else the notice for the form.
-    async fn act(&self, app: &App, typed: &mut TypedStory) -> Result<ControlFlow<Submitted, Notice>> {
+    /// Does what the button is for.
+    async fn act(&self, app: &App, typed: &mut TypedStory) -> Result<Outcome> {
         let fields = &self.form.fields;
-        Ok(Continue(match Step::of(fields) {
+        Ok(Outcome::FormAgain(match Step::of(fields) {
             Step::Send => {
                 let mut submission: SubmissionForm = fields.read()?;
                 submission.url.clone_from(&typed.url);
                 match self.likely_earlier(app, &submission).await? {
                     Some(earlier) => Notice::Likely(Box::new(earlier)),
-                    None => return Ok(Break(submit_or_edit(app, self.form.actor(), submission).await?)),
+                    None => {
+                        return Ok(Outcome::Sent(submit_or_edit(app, self.form.actor(), submission).await?));
+                    }
                 }
             }
             Step::FetchTitle => {

@@ -58,7 +58,7 @@ enum StreamMessage {
 #[derive(Default)]
 pub struct Hub {
     streams: Mutex<Streams>,
-    /// Whether all streams end, and later ones at once.
+    /// Whether the server is stopping: all streams end, and new ones end at once.
     closing: watch::Sender<bool>,
 }
 

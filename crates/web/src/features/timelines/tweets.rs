@@ -22,13 +22,12 @@ use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::seen::{Seen, ShownIn, Viewed};
-use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::timelines::tweets::{self, Tweet};
+use tidings_domain::timelines::tweets::{self};
 use tidings_domain::values::{Cursor, Deed, Thing, Timestamp, TweetId};
-use tidings_domain::{Refusal, User};
+use tidings_domain::{News, Refusal, Tweet, User};
 use tidings_language::t;
 use tidings_text::stored_text::StoredText;
 

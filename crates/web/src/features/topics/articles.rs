@@ -23,8 +23,10 @@ use tidings_language::t;
 /// Which articles a list has.
 #[derive(Debug, Clone)]
 enum ArticleList {
-    /// All of them, or those of some topics.
-    Of(Option<TopicChoice>),
+    /// All of them.
+    All,
+    /// Those of some topics.
+    Topics(TopicChoice),
     /// Those of the topics that the viewer follows.
     Followed,
 }
@@ -46,7 +48,7 @@ impl ArticlesPage<'_> {
         let here = self.address(self.order);
         let content = html! {
             // Only for screen readers if the navigation and the tabs show the same text.
-            h1.hidden[matches!(self.list, ArticleList::Of(None))] { (heading) }
+            h1.hidden[matches!(self.list, ArticleList::All)] { (heading) }
             (self.about(frame))
             (self.orders())
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
@@ -68,7 +70,7 @@ impl ArticlesPage<'_> {
             }
             (unlisted_note(frame, self.page.unlisted, Kind::Story))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
-            @if let ArticleList::Of(Some(topics)) = &self.list {
+            @if let ArticleList::Topics(topics) = &self.list {
                 @if let Some(topic) = topics.single() {
                     @let label = t!("Search stories about {topic}", topic = topic.as_str()).to_string();
                     (search_within(frame, &label, ("stories", &format!("topic:{topic}"))))
@@ -91,7 +93,8 @@ impl ArticlesPage<'_> {
 
     fn address(&self, order: ArticleOrder) -> String {
         match &self.list {
-            ArticleList::Of(topics) => list_address(topics.as_ref(), order),
+            ArticleList::All => list_address(None, order),
+            ArticleList::Topics(topics) => list_address(Some(topics), order),
             ArticleList::Followed => in_order(FOLLOWED, order),
         }
     }
@@ -105,7 +108,8 @@ impl ArticlesPage<'_> {
     /// The feed of the list. A personal list has none.
     fn feed(&self) -> Option<FeedKind> {
         match &self.list {
-            ArticleList::Of(topics) => Some(FeedKind::Articles(topics.clone(), self.order)),
+            ArticleList::All => Some(FeedKind::Articles(None, self.order)),
+            ArticleList::Topics(topics) => Some(FeedKind::Articles(Some(topics.clone()), self.order)),
             ArticleList::Followed => None,
         }
     }
@@ -113,8 +117,8 @@ impl ArticlesPage<'_> {
     /// The part of the page about its topics.
     fn about(&self, frame: &Frame<'_>) -> Markup {
         match &self.list {
-            ArticleList::Of(None) => html! {},
-            ArticleList::Of(Some(topics)) => html! {
+            ArticleList::All => html! {},
+            ArticleList::Topics(topics) => html! {
                 (sentences(topics, &self.page.about.sentences))
                 @if let (Some(topic), Some(reader)) = (topics.single(), self.reader) {
                     (stance_forms(frame, topic, reader))
@@ -136,7 +140,9 @@ impl ArticlesPage<'_> {
                 t!("Stories with the topics you follow appear here."),
                 (TOPICS, t!("Choose topics to follow")),
             ),
-            ArticleList::Of(_) => empty_but(t!("No stories here yet."), ("/submit", t!("Submit a story"))),
+            ArticleList::All | ArticleList::Topics(_) => {
+                empty_but(t!("No stories here yet."), ("/submit", t!("Submit a story")))
+            }
         }
     }
 
@@ -149,7 +155,7 @@ impl ArticlesPage<'_> {
                     (order(ArticleOrder::Score, t!("order" => "Best")))
                     (order(ArticleOrder::Time, t!("order" => "New")))
                     li { a href=(TOPICS) { (t!("Topics")) } }
-                    @if matches!(self.list, ArticleList::Of(None)) { li { a href="/past" { (t!("tab" => "Past")) } } }
+                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { (t!("tab" => "Past")) } } }
                     @if let Some(feed) = self.feed() {
                         li { a href=(feed.address(FeedFormat::Atom)) { (t!("Feed")) } }
                     }
@@ -215,7 +221,7 @@ pub async fn of_topics(
     page: Page,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup> {
-    show(page, query, ArticleList::Of(topics), order).await
+    show(page, query, topics.map_or(ArticleList::All, ArticleList::Topics), order).await
 }
 
 /// GET /topics/followed and /topics/followed/new: page.
@@ -235,12 +241,13 @@ async fn show<R: Audience>(
 ) -> Result<Markup> {
     let rows = number.of(PAGE_ROWS);
     let page = match &list {
-        ArticleList::Of(None) => lists::all(&mut visit, order, rows).await?,
-        ArticleList::Of(Some(topics)) => lists::of_topics(&mut visit, topics, order, rows).await?,
+        ArticleList::All => lists::all(&mut visit, order, rows).await?,
+        ArticleList::Topics(topics) => lists::of_topics(&mut visit, topics, order, rows).await?,
         ArticleList::Followed => lists::of_followed(&mut visit, order, rows).await?.unwrap_or_default(),
     };
     let has_choices = match &list {
-        ArticleList::Of(topics) => topics.as_ref().is_some_and(|topics| topics.single().is_some()),
+        ArticleList::All => false,
+        ArticleList::Topics(topics) => topics.single().is_some(),
         ArticleList::Followed => true,
     };
     let reader = if has_choices { visit.reader().await? } else { None };

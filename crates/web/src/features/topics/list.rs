@@ -150,9 +150,8 @@ pub fn followed_topics(reader: Option<&Reader>) -> Markup {
 /// The links that add another topic to a list, or remove one.
 pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder) -> Markup {
     let link = |choice: &TopicChoice, text: Phrase<'_>| {
-        html! {
-            a href=(list_address(Some(choice), order)) { (text) span.hidden { ": " (described(choice)) } }
-        }
+        let label = t!("{name}: {value}", name = text.clone(), value = described(choice));
+        html! { a href=(list_address(Some(choice), order)) aria-label=(label) { (text) } }
     };
     let is_all = topics.within() == Within::All;
     let within = |way, text| {

@@ -263,7 +263,7 @@ pub fn made_description() -> Value {
     let mut document = <Document as utoipa::OpenApi>::openapi();
     calls().into_iter().for_each(|call| call.add_to(&mut document));
     for (_, action) in router::actions() {
-        (action.description.add_to)(&mut document, &action.call_path, action.summary.english);
+        (action.description.add_to)(&mut document, &action.call_path, action.call_summary);
     }
     add_common(&mut document);
     serde_json::to_value(document).unwrap()

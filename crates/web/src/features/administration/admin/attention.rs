@@ -5,7 +5,7 @@ use crate::markup::dates::to_the_minute;
 use crate::server::conditions::{Condition, Severity};
 use crate::server::health::conditions_now;
 use maud::{Markup, Render, html};
-use tidings_domain::accounts::users::User;
+use tidings_domain::User;
 use tidings_domain::administration::{Backlog, Queues};
 use tidings_domain::report::{BackgroundCheck, BackupReport, VoteRingReport};
 use tidings_domain::supervision::panics;

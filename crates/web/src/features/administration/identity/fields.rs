@@ -1,4 +1,4 @@
-//! How the settings of the site stand in the form: their names, their purposes, and the way to type them.
+//! The fields of the form for the settings of the site: their labels, their hints and their controls.
 
 use tidings_domain::values::site_settings::{
     ABOUT, ACCENT, ANSWERS, CONTACT, DESCRIPTION, LANGUAGE, NAME, QUESTION, READERS, RULES, SIGNUP,
@@ -32,7 +32,7 @@ pub enum Control {
     Choice(fn() -> Vec<(&'static str, &'static str)>),
 }
 
-/// The field of each of [`SITE_SETTINGS`], in the same order.
+/// The field of each of [`SITE_SETTINGS`], in the order of the form.
 pub static FIELDS: [SettingField; SITE_SETTINGS.len()] = [
     SettingField {
         name: NAME,
@@ -124,7 +124,9 @@ mod tests {
 
     #[test]
     fn each_setting_has_its_field() {
-        assert!(SITE_SETTINGS.iter().map(|setting| setting.field).eq(FIELDS.iter().map(|field| field.name)));
+        for setting in &SITE_SETTINGS {
+            assert!(FIELDS.iter().any(|field| field.name == setting.field), "{}", setting.field);
+        }
     }
 
     #[test]
