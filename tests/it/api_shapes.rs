@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tidings_web::site_lists::SiteList;
 
 use crate::client::{PASSWORD, has_members, ok, refused};
 use crate::server::{Server, each_engine, in_memory};
@@ -53,7 +54,7 @@ async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username(server: Serv
         "id": 2, "title": "Link", "url": "http://example.com/", "ctime": server.now(),
         "up": 1, "down": 0, "comments": 1, "username": "Bob",
     });
-    for sort in ["top", "latest"] {
+    for sort in SiteList::names() {
         let answer = ok(server.visitor().api_get(&format!("/api/getnews/{sort}/0/1")).await);
         check_members(&answer, &["status", "news", "count"]);
         assert_eq!((&answer["news"], &answer["count"]), (&json!([expected]), &json!(2)), "{sort}");
@@ -133,7 +134,7 @@ async fn getnews_gives_1_to_32_items_and_never_the_whole_site(server: Server) {
     let parts = "0/0 0/33 0/-1 0/100 -1/30 -10/5 0/1.5 a/30 0/a +1/30 0x1/30 99999999999999999999/30 \
         0/99999999999999999999 1e3/30 %20/30 0/%00";
     for part in parts.split(' ') {
-        for sort in ["latest", "top"] {
+        for sort in SiteList::names() {
             let error = refused(alice.api_get(&format!("/api/getnews/{sort}/{part}")).await);
             assert!(error.starts_with("The field "), "{part}: {error}");
         }

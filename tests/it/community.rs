@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
+use tidings_domain::accounts::access;
 use tidings_web::route::{ErrorFormat, Facts, Readers};
 
 use crate::client::{Client, ok};
-use crate::routes::shared_reads;
+use crate::routes::{routes_where, shared_reads};
 use crate::server::{Engine, Server, Settings};
 
 /// A site with an administrator, alice, with bob, and with what they wrote:
@@ -74,14 +75,10 @@ const VARIANTS: &str = "/latest/1 /best?page=2 /topic/links/new?page=2 /topic/li
     /@BOB /@bob?before=1-1 /@bob/invited/25 /people/tree/25 /usernews/bob/0 /usercomments/bob/0 \
     /sites/worst/week /site/unknown.example";
 
-/// Pages of users who are logged in.
-const OF_MEMBERS: &str = "/saved/0 /saved /upvoted /upvoted/0 /hidden/0 /topics/followed /topics/followed/new /submit \
-    /submit?u=http%3A%2F%2Fexample.com%2F&t=A+%26+b /reply/1/1 /inbox /inbox?kind=unread \
-    /inbox?kind=mention&before=1-follow:1 /flag/story/1 /flag/user/BOB /moderators \
-    /moderators?moderation_id=1 /messages /settings/invitations /home /home?before=1-1 /suggestions \
-    /settings /settings/reading /settings/mail /settings/account /settings/sessions /settings/mutes \
-    /settings/deactivate /settings/two-factor /settings/two-factor/app /settings/two-factor/codes \
-    /settings/two-factor/passkeys";
+/// Pages of users who are logged in, with values and parameters. The others are those of the table of addresses.
+const OF_MEMBERS: &str = "/saved/0 /upvoted/0 /hidden/0 /submit?u=http%3A%2F%2Fexample.com%2F&t=A+%26+b /reply/1/1 \
+    /inbox?kind=unread /inbox?kind=mention&before=1-follow:1 /flag/story/1 /flag/user/BOB \
+    /moderators?moderation_id=1 /home?before=1-1";
 
 /// Pages for alice.
 const OF_ALICE: &str = "/editnews/1 /delnews/1 /editcomment/1/2 /moderate /moderate/person/bob /moderate/rules /people \
@@ -89,13 +86,28 @@ const OF_ALICE: &str = "/editnews/1 /delnews/1 /editcomment/1/2 /moderate /moder
     /moderate/reasons?reason_id=1 \
     /deltweet/1 /admin /admin/changes /admin/site /admin/sites /admin/sites?day=2027-01-14";
 
-/// Public addresses that answer without a page.
-const NO_PAGES: [&str; 4] = ["/comment/1/1", "/item", "/sitemap.xml", "/sitemap/1"];
+/// Addresses that answer without a page: those of crawlers and of a stream, those that lead on, and those that need more
+/// settings or a passkey.
+const NO_PAGES: [&str; 10] = [
+    "/comment/1/1",
+    "/item",
+    "/sitemap.xml",
+    "/sitemap/1",
+    "/home/events",
+    "/random",
+    "/replies",
+    "/search",
+    "/settings/sign-in",
+    "/settings/two-factor/passkeys/remove",
+];
 
-/// A page of every family there is. The public ones are those of the table of addresses.
+/// A page of every family there is. Those of visitors, and those of members without variables in their addresses, are of the
+/// table of addresses.
 pub static PAGES: LazyLock<Vec<(&str, Access)>> = LazyLock::new(|| {
-    let is_public =
-        |facts: &Facts| facts.errors == ErrorFormat::Page && matches!(facts.readers, Readers::Visitors(_));
+    let is_page = |facts: &Facts| facts.errors == ErrorFormat::Page;
+    let is_public = |facts: &Facts| is_page(facts) && matches!(facts.readers, Readers::Visitors(_));
+    let is_closed = |facts: &Facts| facts.access != access::Access::Everyone && !facts.is_for_programs;
+    let is_personal = |facts: &Facts| is_page(facts) && is_closed(facts) && facts.readers == Readers::Each;
     let by_access = [
         (ALWAYS, Access::Always),
         (VARIANTS, Access::Everybody),
@@ -104,7 +116,12 @@ pub static PAGES: LazyLock<Vec<(&str, Access)>> = LazyLock::new(|| {
     ];
     let named =
         by_access.into_iter().flat_map(|(pages, access)| pages.split(' ').map(move |page| (page, access)));
-    let public = shared_reads(is_public).into_iter().map(|path| &*path.leak());
-    let is_other = |path: &&str| !NO_PAGES.contains(path) && ALWAYS.split(' ').all(|page| page != *path);
-    named.chain(public.filter(is_other).map(|path| (path, Access::Everybody))).collect()
+    let named: Vec<_> = named.collect();
+    let public = shared_reads(is_public).into_iter().map(|path| (path, Access::Everybody));
+    let personal = routes_where(|route| route.get.filter(is_personal)).into_iter();
+    let personal = personal.filter(|path| !path.contains('{')).map(|path| (path, Access::Members));
+    let declared = public.chain(personal).map(|(path, access)| (&*path.leak(), access));
+    let is_other = |path| !NO_PAGES.contains(&path) && named.iter().all(|(page, _)| *page != path);
+    let others: Vec<_> = declared.filter(|(path, _)| is_other(*path)).collect();
+    [named, others].concat()
 });

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
+use tidings_domain::deactivation::{EMPTIED, REMOVED};
 use tidings_domain::values::lookalikes::folded;
 use tidings_keyspace::Value;
 
@@ -36,13 +37,7 @@ pub fn check(dump: &Dump) {
         tweets::check_tweet(dump, id, &hash(dump, key));
     }
     tweets::check_lists(dump);
-    for list in ["news.top", "news.cron"] {
-        for id in members(dump, list) {
-            let news = hash(dump, &format!("news:{id}"));
-            assert_eq!(news.get("id"), Some(&id), "{list}");
-            assert!(stories::is_listed(&news), "{list} has the item {id}, which is deleted or withheld");
-        }
-    }
+    stories::check_lists(dump);
     stories::check_articles(dump);
     check_moderation(dump);
     for (key, value) in dump {
@@ -167,7 +162,6 @@ fn check_sites(dump: &Dump) {
     found.retain(|_, figure| *figure != 0);
     assert_eq!(found, expected, "figures of sites");
     check_voters(dump, &stored);
-    check_news_of_sites(dump);
 }
 
 /// The time and the value of a vote, and its network with whether it is of an account.
@@ -289,21 +283,6 @@ fn check_voters(dump: &Dump, stored: &BTreeSet<(String, String, i64)>) {
     assert_eq!(&of_voters, stored, "the votes of voters and those on hosts");
 }
 
-fn check_news_of_sites(dump: &Dump) {
-    let mut expected = BTreeSet::new();
-    for (key, id) in ids_of(dump, "news:") {
-        let news = hash(dump, key);
-        let host = url::Url::parse(&news["url"]).ok().filter(|url| url.scheme() != "text");
-        let host = host.and_then(|url| url.domain().map(str::to_owned)).filter(|host| host.contains('.'));
-        if let Some(host) = host.filter(|_| stories::is_listed(&news)) {
-            expected.insert((format!("host.news:{host}"), id.to_string()));
-        }
-    }
-    let lists = dump.keys().filter(|key| key.starts_with("host.news:"));
-    let found = lists.flat_map(|key| members(dump, key).into_iter().map(move |id| (key.clone(), id)));
-    assert_eq!(found.collect::<BTreeSet<_>>(), expected, "news of sites");
-}
-
 /// A score that is a whole number.
 #[allow(clippy::cast_possible_truncation)]
 fn whole(score: f64) -> i64 {
@@ -347,10 +326,8 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
         let name_key = format!("username.to.id:{}", user["username"].to_lowercase());
         assert_eq!(dump.get(&name_key), Some(&Value::String(id.to_string())));
     }
-    for list in ["user.posted", "user.saved"].map(|list| format!("{list}:{id}")) {
-        for story in members(dump, &list) {
-            assert!(dump.contains_key(&format!("news:{story}")), "{list} has {story}");
-        }
+    for story in members(dump, &format!("user.saved:{id}")) {
+        assert!(dump.contains_key(&format!("news:{story}")), "user.saved:{id} has {story}");
     }
     let [followed, muted] =
         ["followed", "muted"].map(|stance| members(dump, &format!("user:{id}:topics_{stance}")));
@@ -366,8 +343,11 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
 fn check_deactivated(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(user["username"], "[deleted user]");
     assert!(!user["salt"].is_empty());
-    for secret in ["auth", "apisecret", "password", "email", "fullname", "about"] {
-        assert_eq!(user[secret], "", "{secret} of user {id}");
+    for field in EMPTIED {
+        assert_eq!(user.get(field).map_or("", String::as_str), "", "{field} of user {id}");
+    }
+    for field in REMOVED {
+        assert!(!user.contains_key(field), "{field} of user {id}");
     }
     for list in ["followers", "followings", "user_timeline"] {
         assert!(members(dump, &format!("user:{id}:{list}")).is_empty(), "{list} of user {id}");

@@ -7,6 +7,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tidings_domain::keys;
 use tidings_web::route::{ErrorFormat, Facts, Listed};
+use tidings_web::site_lists::SiteList;
 
 use crate::client::{Client, ids, ok, refused, refused_saying};
 use crate::html::Page;
@@ -100,8 +101,8 @@ async fn a_hidden_story_leaves_the_lists_of_its_reader_only(server: Server) {
         }
         assert_eq!(listed(&bob, &format!("{list}?hidden=1")).await, [3, 2, 1], "{list}");
     }
-    let more = ["/api/getnews/top/0/30".to_owned()];
-    for call in &lists(ErrorFormat::Api, server.now()).into_iter().chain(more).collect::<Vec<_>>() {
+    let of_all = SiteList::names().map(|sort| format!("/api/getnews/{sort}/0/30"));
+    for call in &lists(ErrorFormat::Api, server.now()).into_iter().chain(of_all).collect::<Vec<_>>() {
         assert_eq!(called(&bob, call).await, (vec![3, 1], 3), "{call}");
         assert_eq!(called(&alice, call).await, (vec![3, 2, 1], 3), "{call}");
         assert_eq!(called(&bob, &format!("{call}?hidden=1")).await, (vec![3, 2, 1], 3), "{call}");

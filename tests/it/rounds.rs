@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tidings_web::server::figures;
+use tidings_web::site_lists::SiteList;
 
 use crate::client::{Client, ok};
 use crate::server::{Server, each_engine, in_memory};
@@ -34,16 +35,17 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds(server: Server) {
     let users = server.members(10).await;
     users[0].submit_text("The only one", "text").await;
     let lists = "/ /latest/0 /top/0 /best /best/new /rss /top/json /site/example.com/atom /best/atom \
-        /moderations/atom /moderations /comments /api/getnews/top/0/30 /api/getnews/latest/0/30 \
-        /api/articles/score/1";
+        /moderations/atom /moderations /comments /api/articles/score/1";
+    let of_all = SiteList::names().map(|sort| format!("/api/getnews/{sort}/0/30"));
+    let lists: Vec<String> = lists.split(' ').map(str::to_owned).chain(of_all).collect();
     let mut few = Vec::new();
-    for list in lists.split(' ') {
+    for list in &lists {
         few.push(check_rounds(&server, &users[1], list).await);
     }
     for number in 1..100 {
         users[number % 10].submit_text(&format!("Number {number}"), "text").await;
     }
-    for (list, few) in lists.split(' ').zip(few) {
+    for (list, few) in lists.iter().zip(few) {
         assert_eq!(check_rounds(&server, &users[1], list).await, few, "{list}");
     }
 }

@@ -15,6 +15,8 @@ use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
 use tidings_domain::keys::families::{self, Family, KeyOrigin};
 use tidings_domain::keys::kept::{CLASSES, Class};
+use tidings_domain::migrations::{MIGRATIONS, Migration};
+use tidings_domain::values::Withheld;
 use tidings_web::server::conditions::{KINDS, Kind, Severity};
 
 /// The dependencies that each layer may not have. Cargo sees to it that nothing else is used.
@@ -729,6 +731,12 @@ fn no_action_writes_its_own_loop() {
 fn each_state_of_a_post_is_one_row_of_answers() {
     assert!(!source_of(STATES_FILE).text.is_empty());
     check_sources("one file tells states apart", states_are_told_apart_in_one_place);
+    let layout = document("data-layout.md");
+    let row = layout.lines().find(|line| line.starts_with("| `withheld` | `removed:")).unwrap();
+    for example in Withheld::EXAMPLES {
+        let word = example.split(':').next().unwrap();
+        assert!(row.contains(&format!("`{word}:")), "docs/data-layout.md does not know {word}");
+    }
 }
 
 #[test]
@@ -776,8 +784,13 @@ fn the_openapi_description_is_of_all_calls() {
 }
 
 #[test]
-fn the_data_layout_has_every_key() {
+fn the_data_layout_has_every_key_and_migration() {
     demand_tables("data-layout.md", &[table_of_keys()]);
+    let document = document("data-layout.md");
+    let (_, table) = document.split_once("| version | its migration writes |").unwrap();
+    for Migration { to, what, .. } in &MIGRATIONS {
+        assert!(table.contains(&format!("\n| {to} | ")), "docs/data-layout.md lacks migration {to}, {what}");
+    }
 }
 
 #[test]

@@ -21,6 +21,22 @@ use tidings_keyspace::Batch;
 /// background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The fields of an account that are empty once its owner has left: all that is secret or personal.
+pub const EMPTIED: [&str; 10] = [
+    "password",
+    "auth",
+    "apisecret",
+    "about",
+    "email",
+    "fullname",
+    "flags",
+    INBOX_FEED,
+    MAIL_SECRET,
+    READING_KEY,
+];
+/// Those that are absent then, as in most accounts.
+pub const REMOVED: [&str; 4] = [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED, OIDC_ROLE];
+
 /// The fate of the stories and comments of somebody who leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Writings {
@@ -61,10 +77,8 @@ pub async fn deactivate(
         sessions.end(&mut batch, None);
         single_sign_on::forget(&mut batch, user);
         batch.delete(keys::user_networks(user.id));
-        let facts = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
-        let addresses = [INBOX_FEED, MAIL_SECRET, READING_KEY];
-        batch.set_fields(&key, facts.into_iter().chain(addresses).map(|field| (field, "")));
-        for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED, OIDC_ROLE] {
+        batch.set_fields(&key, EMPTIED.into_iter().map(|field| (field, "")));
+        for field in REMOVED {
             batch.delete_field(&key, field);
         }
         stored::remove_all(&mut batch, user.id);

@@ -15,7 +15,7 @@ mod of_thing;
 pub(crate) use erasing::{erase, erase_note, forget, forget_person};
 pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
 
-use crate::accounts::{ShownIn, trust};
+use crate::accounts::trust;
 use crate::review::WaitingRows;
 use crate::values::{
     DECIDED_FLAGS, Flag, FlagNote, FlagReason, MAX_FLAGS, Moment, NewsId, NewsUrl, RatedAction, Thing,
@@ -147,7 +147,7 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts> {
     visit.reader().await?;
     let perspective = visit.perspective();
     // A post that announces a story has its title.
-    let is_seen = announced.flatten().is_none_or(|news| perspective.sees(&news, ShownIn::Chosen));
+    let is_seen = announced.flatten().is_none_or(|news| perspective.may_act_on(&news));
     let text = subject.text_for(perspective, visit.now()).filter(|_| is_seen);
     Ok(FlagFacts { text, own, refusal })
 }

@@ -4,9 +4,9 @@
 //! of a time before there were versions: version 0. Each migration leads from one version to
 //! the next. It may be interrupted and run again, also on two servers at the same time.
 
-mod gone;
 mod moved_homes;
 mod never_shown;
+mod relisting;
 mod removed_by;
 pub mod unfinished;
 mod unseen;
@@ -27,9 +27,6 @@ use crate::{Comment, keys};
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
-
-/// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 16;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -54,17 +51,22 @@ pub struct Migration {
     pub run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>,
 }
 
-/// Declares migrations: the version, what leads to it, the key that decides what it changes, and its description.
+/// Declares migrations: the version, what leads to it with the families of keys that it is to write, if it takes some, the
+/// key that decides what it changes, and its description.
 macro_rules! migrations {
-    ($($to:literal: $run:path, $changes_with:expr, $what:literal;)+) => {
+    ($($to:literal: $run:path $([$($family:ident),+])?, $changes_with:expr, $what:literal;)+) => {
+        const VERSIONS: &[u64] = &[$($to),+];
+
+        /// The version of the layout that this program reads and writes.
+        pub const LAYOUT_VERSION: u64 = VERSIONS.len() as u64;
+
         /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-        #[allow(clippy::cast_possible_truncation)]
-        pub static MIGRATIONS: [Migration; LAYOUT_VERSION as usize] = [$(
+        pub static MIGRATIONS: [Migration; VERSIONS.len()] = [$(
             Migration {
                 to: $to,
                 what: $what,
                 changes_with: $changes_with,
-                run: |site, advance| Box::pin($run(site, advance)),
+                run: |site, advance| Box::pin($run(site, advance $(, [$(&families::$family),+])?)),
             },
         )+];
     };
@@ -103,7 +105,7 @@ migrations! {
         "let removed stories and profiles name what removed them";
     15: list_by_votes, None,
         "list the stories of each age by their votes";
-    16: gone::list_all, None,
+    16: relisting::list_members [USER_GONE_STORIES, USER_GONE_COMMENTS], None,
         "give every account the lists of those of its stories and comments that others do not see";
 }
 

@@ -11,12 +11,13 @@ use crate::accounts::{Collapsed, Perspective, ProfileTexts, Seen, ShownIn, Sight
 use crate::changes::Findable;
 use crate::comments::outline::{ThreadLine, ThreadLines};
 use crate::comments::threads::{self, Thread};
+use crate::contributions::unless_refused;
 use crate::news::lines::NewsSummary;
 use crate::values::{
     CommentAddress, CommentId, CommentOrder, ITEM_UPDATES, ItemNumber, NewsId, SUBMITTED_ITEMS, Timestamp,
     UNKNOWN_ITEMS, UserId,
 };
-use crate::{Comment, Error, Item, News, Refusal, Result, User, Visit, items, keys};
+use crate::{Comment, Item, News, Result, User, Visit, items, keys};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub enum ItemState {
     Shown,
     /// Flags have hidden it until a moderator looks at it.
     Hidden,
-    /// It was deleted, removed, or merged into another story.
+    /// It is in no list: it was deleted, removed, or merged into another story.
     Gone,
 }
 
@@ -85,10 +86,10 @@ impl NumberedStory {
 }
 
 impl ItemState {
-    /// That of the story of a thread.
+    /// That of the story of a thread. A story that is in no list is gone for those who know numbers alone.
     pub(crate) fn of_story(thread: &Thread) -> Self {
         match thread.news.marks.sight {
-            _ if !thread.news.news.state().is_open() => Self::Gone,
+            _ if !thread.news.news.state().is_listed() => Self::Gone,
             Sight::Shown => Self::Shown,
             _ => Self::Hidden,
         }
@@ -121,21 +122,31 @@ impl NumberedComment {
 /// The story or the comment with a number; `None` if there is none, or if it waits for approval. Rounds: at
 /// most 4, whatever the number of its comments.
 pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>> {
-    let Some(found) = with_number(visit, number).await? else { return Ok(None) };
-    let (news, comment) = match found {
-        Item::Story(news) => (news, None),
-        Item::Comment(CommentAddress { news, comment }) => (news, Some(comment)),
+    let wanted = |lines: &ThreadLines, comment: Option<CommentId>| {
+        comment.and_then(|id| lines.position(id)).into_iter().collect()
     };
-    let wanted = |lines: &ThreadLines| comment.and_then(|id| lines.position(id)).into_iter().collect();
-    let thread = match threads::get(visit, news, CommentOrder::Score.into(), wanted).await {
-        Ok(thread) => thread,
-        Err(Error::Refused(Refusal::NoSuchNews)) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    match comment {
-        None => story(visit, number, &thread).await.map(Some),
-        Some(id) => numbered_comment(visit, number, &thread, id).await,
+    match thread_of(visit, number, wanted).await? {
+        None => Ok(None),
+        Some((thread, None)) => story(visit, number, &thread).await.map(Some),
+        Some((thread, Some(id))) => numbered_comment(visit, number, &thread, id).await,
     }
+}
+
+/// The thread that has a number: that of a story, or that of a comment, with this comment. `None` if nothing has the number, or if
+/// the story waits for approval. All programs that ask by number ask here. Rounds: at most 3.
+pub async fn thread_of(
+    visit: &mut Visit,
+    number: ItemNumber,
+    wanted: impl Fn(&ThreadLines, Option<CommentId>) -> Vec<usize>,
+) -> Result<Option<(Thread, Option<CommentId>)>> {
+    let (news, comment) = match with_number(visit, number).await? {
+        Some(Item::Story(news)) => (news, None),
+        Some(Item::Comment(CommentAddress { news, comment })) => (news, Some(comment)),
+        None => return Ok(None),
+    };
+    let wanted = |lines: &ThreadLines| wanted(lines, comment);
+    let thread = unless_refused(threads::get(visit, news, CommentOrder::Score.into(), wanted).await)?;
+    Ok(thread.map(|thread| (thread, comment)))
 }
 
 /// The item with a number. An item keeps its number, so only the absence of an item can change. Rounds: 1,

@@ -3,7 +3,7 @@
 //! tests compares all responses with the document.
 
 #[cfg(test)]
-pub mod tests;
+pub mod described;
 
 use crate::request::JSON;
 use crate::route::Wings;

@@ -6,21 +6,22 @@ use crate::App;
 use crate::error::{RequestError, Result};
 use axum::http::{Extensions, Method};
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_domain::accounts::access::Access;
 use tidings_language::t;
 
-/// The facts of a route. Its constructors demand what differs between routes of a kind.
-#[must_use]
+/// The facts of a route. The constructors of [`RouteFacts`] demand what differs between routes of a kind; what a row leaves
+/// out is in `NOTHING`.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// The part of the site that it belongs to.
     pub wing: Wing,
     /// The form in which it reports failures.
     pub errors: ErrorFormat,
-    /// The cost of a read.
-    pub cost: Cost,
+    /// The cost of a read. A POST spends the rate of its address for these, and what its domain function spends.
+    pub read_cost: Cost,
     /// On what its answer depends.
     pub readers: Readers,
     /// The people whom it answers on a site that only members read.
@@ -62,6 +63,27 @@ pub struct Facts {
     /// The chapter of the API that a call belongs to.
     pub tag: &'static str,
 }
+
+/// The facts of a row of the table of routes, which is a `Read`, a `Form` or a `Target`: the facts of one kind do not
+/// fit another.
+#[must_use]
+#[derive(Debug, Clone, Copy)]
+pub struct RouteFacts<Kind> {
+    facts: Facts,
+    kind: PhantomData<Kind>,
+}
+
+/// A GET.
+#[derive(Debug, Clone, Copy)]
+pub struct Read;
+
+/// A page with a form, and the POST that the form is sent to, at one address.
+#[derive(Debug, Clone, Copy)]
+pub struct Form;
+
+/// A POST.
+#[derive(Debug, Clone, Copy)]
+pub struct Target;
 
 /// A part of the site that the settings can switch off (`features.timelines`, `features.sites`, `search.enabled`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,7 +254,7 @@ impl LoginReason {
 const NOTHING: Facts = Facts {
     wing: Wing::Core,
     errors: ErrorFormat::Page,
-    cost: Cost::Small,
+    read_cost: Cost::Small,
     readers: Readers::Each,
     access: Access::Readers,
     is_for_programs: false,
@@ -255,157 +277,199 @@ const NOTHING: Facts = Facts {
     tag: "",
 };
 
-/// A page that is the same for all visitors, with the parameters that it reads.
-pub const fn public(wing: Wing, cost: Cost, parameters: &'static [&'static str]) -> Facts {
-    Facts { wing, cost, readers: Readers::Visitors(parameters), ..NOTHING }
+/// A page that is the same for all visitors, with the parameters that it reads. Those who may read the site read it, unless
+/// it says `to(Everyone)`.
+pub const fn public(wing: Wing, read_cost: Cost, parameters: &'static [&'static str]) -> RouteFacts<Read> {
+    RouteFacts::new(Facts { wing, read_cost, readers: Readers::Visitors(parameters), ..NOTHING })
 }
 
 /// A feed. It is not told who asks for it.
-pub const fn feed(wing: Wing, parameters: &'static [&'static str]) -> Facts {
-    Facts { wing, cost: Cost::Large, readers: Readers::Everyone(parameters), ..NOTHING }.for_programs()
+pub const fn feed(wing: Wing, parameters: &'static [&'static str]) -> RouteFacts<Read> {
+    let (read_cost, readers) = (Cost::Large, Readers::Everyone(parameters));
+    RouteFacts::new(Facts { wing, read_cost, readers, ..NOTHING }).for_programs()
 }
 
 /// A file that is the same for everyone.
-pub const FILE: Facts = Facts { readers: Readers::Everyone(&[]), access: Access::Everyone, ..NOTHING };
+pub const FILE: RouteFacts<Read> =
+    RouteFacts::new(Facts { readers: Readers::Everyone(&[]), access: Access::Everyone, ..NOTHING });
 
 /// A page that depends on who asks, with the wish of somebody who must log in for it.
-pub const fn own(wing: Wing, cost: Cost, crawlers: Crawlers, login: Option<LoginReason>) -> Facts {
-    Facts { wing, cost, is_crawled: matches!(crawlers, Crawlers::Welcome), login, ..NOTHING }
+pub const fn own(
+    wing: Wing,
+    access: Access,
+    read_cost: Cost,
+    crawlers: Crawlers,
+    login: Option<LoginReason>,
+) -> RouteFacts<Read> {
+    let is_crawled = matches!(crawlers, Crawlers::Welcome);
+    RouteFacts::new(Facts { wing, access, read_cost, is_crawled, login, ..NOTHING })
 }
 
 /// Such a page with a form, which is sent to its own address.
-pub const fn own_form(wing: Wing, crawlers: Crawlers, body: BodySize, login: Option<LoginReason>) -> Facts {
-    Facts { body, ..own(wing, Cost::Small, crawlers, login) }
+pub const fn own_form(
+    wing: Wing,
+    access: Access,
+    crawlers: Crawlers,
+    body: BodySize,
+    login: Option<LoginReason>,
+) -> RouteFacts<Form> {
+    RouteFacts::new(Facts { body, ..own(wing, access, Cost::Small, crawlers, login).facts })
 }
 
 /// The target of a form that is on other pages.
-pub const fn target(wing: Wing, body: BodySize, login: Option<LoginReason>) -> Facts {
-    Facts { wing, body, login, ..NOTHING }
+pub const fn target(
+    wing: Wing,
+    access: Access,
+    body: BodySize,
+    login: Option<LoginReason>,
+) -> RouteFacts<Target> {
+    RouteFacts::new(Facts { wing, access, body, login, ..NOTHING })
 }
 
-/// The target of the form of an action, without a text, a URL, a picture or a list of hosts.
-pub const SHORT: Facts = target(Wing::Core, BodySize::Short, None);
-/// The target of the form of an action, with one of these.
-pub const LONG: Facts = target(Wing::Core, BodySize::Long, None);
+/// The target of the form of an action of those who may read, without a text, a URL, a picture or a list of hosts.
+pub const SHORT: RouteFacts<Target> = target(Wing::Core, Access::Readers, BodySize::Short, None);
+/// The same with one of these.
+pub const LONG: RouteFacts<Target> = target(Wing::Core, Access::Readers, BodySize::Long, None);
 
 /// A call of a member that reads, with its chapter of the API.
-pub const fn call(wing: Wing, cost: Cost, tag: &'static str) -> Facts {
-    let cors = if matches!(wing, Wing::Sites) { Cors::ReadAndVote } else { Cors::Closed };
-    let (errors, acts_once, needs_session, is_crawled) = (ErrorFormat::Api, true, true, false);
-    let is_for_programs = true;
-    Facts { wing, cost, tag, cors, errors, acts_once, needs_session, is_crawled, is_for_programs, ..NOTHING }
+pub const fn call(wing: Wing, access: Access, read_cost: Cost, tag: &'static str) -> RouteFacts<Read> {
+    RouteFacts::new(Facts { read_cost, ..of_api(wing, access, tag) })
 }
 
 /// A call of a member that acts.
-pub const fn posted(wing: Wing, body: BodySize, tag: &'static str) -> Facts {
-    Facts { body, ..call(wing, Cost::Small, tag) }
+pub const fn posted(wing: Wing, access: Access, body: BodySize, tag: &'static str) -> RouteFacts<Target> {
+    RouteFacts::new(Facts { body, ..of_api(wing, access, tag) })
+}
+
+const fn of_api(wing: Wing, access: Access, tag: &'static str) -> Facts {
+    let cors = if matches!(wing, Wing::Sites) { Cors::ReadAndVote } else { Cors::Closed };
+    let api = Facts { errors: ErrorFormat::Api, is_crawled: false, is_for_programs: true, ..NOTHING };
+    Facts { wing, access, tag, cors, acts_once: true, needs_session: true, ..api }
 }
 
 /// A call that is answered the same to all without a session, with the parameters that it reads.
 pub const fn public_call(
     wing: Wing,
-    cost: Cost,
+    read_cost: Cost,
     tag: &'static str,
     parameters: &'static [&'static str],
-) -> Facts {
-    Facts { readers: Readers::Visitors(parameters), ..call(wing, cost, tag) }.for_anyone().for_programs()
+) -> RouteFacts<Read> {
+    let (readers, facts) = (Readers::Visitors(parameters), of_api(wing, Access::Readers, tag));
+    RouteFacts::new(Facts { readers, read_cost, ..facts }).for_anyone().for_programs()
 }
 
 /// A call of the API of Hacker News, which is also a stream.
-pub const fn hacker_news(cost: Cost, parameters: &'static [&'static str]) -> Facts {
+pub const fn hacker_news(read_cost: Cost, parameters: &'static [&'static str]) -> RouteFacts<Read> {
     let (errors, cors, has_events) = (ErrorFormat::HackerNews, Cors::Read, true);
-    Facts { errors, cors, has_events, is_crawled: true, ..public_call(Wing::Core, cost, "", parameters) }
+    let facts = public_call(Wing::Core, read_cost, "", parameters).facts;
+    RouteFacts::new(Facts { errors, cors, has_events, is_crawled: true, ..facts })
 }
 
 /// A call of the API of the search of Hacker News. Searches are in no cache: they are limited by a rate of their own.
-pub const fn algolia(wing: Wing, readers: Readers) -> Facts {
-    let (errors, cors) = (ErrorFormat::Algolia, Cors::Read);
-    Facts { errors, cors, readers, ..call(wing, Cost::Large, "Hacker News") }.for_anyone().for_programs()
+pub const fn algolia(wing: Wing, readers: Readers) -> RouteFacts<Read> {
+    let (errors, cors, read_cost) = (ErrorFormat::Algolia, Cors::Read, Cost::Large);
+    let facts = of_api(wing, Access::Readers, "Hacker News");
+    RouteFacts::new(Facts { errors, cors, readers, read_cost, ..facts }).for_anyone().for_programs()
 }
 
 /// A call of browser extensions.
-pub const fn extension(errors: ErrorFormat, senders: Senders, readers: Readers) -> Facts {
-    Facts {
-        errors,
-        senders,
-        readers,
-        is_crawled: true,
-        ..call(Wing::Sites, Cost::Small, "Browser extensions")
-    }
-    .for_anyone()
-    .for_programs()
+pub const fn extension<Kind: Copy>(
+    errors: ErrorFormat,
+    senders: Senders,
+    readers: Readers,
+) -> RouteFacts<Kind> {
+    let facts = of_api(Wing::Sites, Access::Readers, "Browser extensions");
+    RouteFacts::new(Facts { errors, senders, readers, is_crawled: true, ..facts }).for_anyone().for_programs()
 }
 
-impl Facts {
+impl<Kind: Copy> RouteFacts<Kind> {
+    const fn new(facts: Facts) -> Self {
+        Self { facts, kind: PhantomData }
+    }
+
     /// A second request would do once more what the first did.
     pub const fn once(self) -> Self {
-        Self { acts_once: true, ..self }
-    }
-
-    /// It belongs to a part of the site that can be switched off.
-    pub const fn of(self, wing: Wing) -> Self {
-        Self { wing, ..self }
-    }
-
-    /// Somebody who is not logged in is asked to for this.
-    pub const fn asking(self, login: LoginReason) -> Self {
-        Self { login: Some(login), ..self }
-    }
-
-    /// The items that it lists.
-    pub const fn listing(self, listed: Listed) -> Self {
-        Self { listed: Some(listed), ..self }
+        Self::new(Facts { acts_once: true, ..self.facts })
     }
 
     /// A call that needs no session.
     pub const fn for_anyone(self) -> Self {
-        Self { needs_session: false, ..self }
-    }
-
-    /// It answers these people on a site that only members read.
-    pub const fn to(self, access: Access) -> Self {
-        Self { access, ..self }
+        Self::new(Facts { needs_session: false, ..self.facts })
     }
 
     /// Programs read it, there with the key of a member.
     pub const fn for_programs(self) -> Self {
-        Self { is_for_programs: true, takes_key: true, ..self }
-    }
-
-    /// It is in the sitemap.
-    pub const fn in_sitemap(self) -> Self {
-        Self { is_in_sitemap: true, ..self }
+        Self::new(Facts { is_for_programs: true, takes_key: true, ..self.facts })
     }
 
     /// Strangers have a password hashed here.
     pub const fn hashing(self) -> Self {
-        Self { hashes_password: true, ..self }
-    }
-
-    /// Old clients send it by GET, which writes too.
-    pub const fn written_by_get(self) -> Self {
-        Self { writes_by_get: true, ..self }
-    }
-
-    /// It reads much, although it is sent by POST.
-    pub const fn read_by_post(self) -> Self {
-        Self { reads_by_post: true, cost: Cost::Large, ..self }
+        Self::new(Facts { hashes_password: true, ..self.facts })
     }
 
     /// Requests that change something may come from elsewhere.
     pub const fn sent_from(self, senders: Senders) -> Self {
-        Self { senders, ..self }
+        Self::new(Facts { senders, ..self.facts })
     }
 
     /// Its answers are not kept for repeats: what it does ends the session, what it answers is a secret of which the
     /// store holds only hashes, or it changes nothing.
     pub const fn not_answered_again(self) -> Self {
-        Self { keeps_answers: false, ..self }
+        Self::new(Facts { keeps_answers: false, ..self.facts })
+    }
+}
+
+impl RouteFacts<Read> {
+    /// A page that is the same for all visitors answers these people on a site that only members read.
+    pub const fn to(self, access: Access) -> Self {
+        Self::new(Facts { access, ..self.facts })
     }
 
+    /// The items that it lists.
+    pub const fn listing(self, listed: Listed) -> Self {
+        Self::new(Facts { listed: Some(listed), ..self.facts })
+    }
+
+    /// It is in the sitemap.
+    pub const fn in_sitemap(self) -> Self {
+        Self::new(Facts { is_in_sitemap: true, ..self.facts })
+    }
+
+    /// Old clients send it by GET, which writes too.
+    pub const fn written_by_get(self) -> Self {
+        Self::new(Facts { writes_by_get: true, ..self.facts })
+    }
+}
+
+impl RouteFacts<Target> {
+    /// It belongs to a part of the site that can be switched off.
+    pub const fn of(self, wing: Wing) -> Self {
+        Self::new(Facts { wing, ..self.facts })
+    }
+
+    /// Somebody who is not logged in is asked to for this.
+    pub const fn asking(self, login: LoginReason) -> Self {
+        Self::new(Facts { login: Some(login), ..self.facts })
+    }
+
+    /// It reads much, although it is sent by POST.
+    pub const fn read_by_post(self) -> Self {
+        Self::new(Facts { reads_by_post: true, read_cost: Cost::Large, ..self.facts })
+    }
+}
+
+impl<Kind> Deref for RouteFacts<Kind> {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+impl Facts {
     /// The call of an action whose form has these facts.
     pub const fn of_call(self, tag: &'static str) -> Self {
-        posted(self.wing, self.body, tag)
+        posted(self.wing, self.access, self.body, tag).facts
     }
 
     /// Whether it is a call of the API, not a page.
@@ -499,12 +563,12 @@ static NO_ROUTE: Declared = Declared { pattern: Cow::Borrowed("other"), get: Non
 
 /// The facts of addresses at which nothing is, by their beginnings: programs get a failure in their own form.
 static NOTHING_BELOW: [(&str, Facts); 6] = [
-    ("/.well-known/", NOTHING.to(Access::Everyone)),
-    ("/api/v1/", algolia(Wing::Core, Readers::Each)),
-    ("/api/sites/", call(Wing::Sites, Cost::Small, "")),
-    ("/api/", call(Wing::Core, Cost::Small, "")),
-    ("/v0/", hacker_news(Cost::Large, &[])),
-    ("/v1/", extension(ErrorFormat::Deployed, Senders::Anyone, Readers::Each)),
+    ("/.well-known/", Facts { access: Access::Everyone, ..NOTHING }),
+    ("/api/v1/", algolia(Wing::Core, Readers::Each).facts),
+    ("/api/sites/", of_api(Wing::Sites, Access::Readers, "")),
+    ("/api/", of_api(Wing::Core, Access::Readers, "")),
+    ("/v0/", hacker_news(Cost::Large, &[]).facts),
+    ("/v1/", extension::<Read>(ErrorFormat::Deployed, Senders::Anyone, Readers::Each).facts),
 ];
 
 impl Default for Route {

@@ -273,7 +273,7 @@ impl Server {
         if length > ADDRESS_BYTES {
             return Err(RequestError::AddressTooLong);
         }
-        if route.cost == Cost::Free {
+        if route.read_cost == Cost::Free {
             return Ok(());
         }
         let host = self.host_rule.check(request);

@@ -6,7 +6,7 @@ use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::news::by_votes;
 use tidings_domain::news::lists::{self, NewsPage};
 use tidings_domain::values::Age;
-use tidings_domain::{Error, Visit};
+use tidings_domain::{Error, Visit, keys};
 use tidings_language::{Message, PerLanguage, m, t};
 
 /// A list of all stories. Its name is the order of the call.
@@ -29,6 +29,17 @@ pub enum SiteList {
     TopAll,
 }
 
+/// Where the stories of a list come from.
+#[derive(Debug, Clone, Copy)]
+pub enum Source {
+    /// The ranks, which sink with time.
+    Ranked,
+    /// The votes on those within an age.
+    ByVotes(Age),
+    /// The list at a key, which changes with its stories only.
+    Stored(&'static str),
+}
+
 /// Where a list is, and how it is called.
 pub struct ListFacts {
     /// The title of its page.
@@ -49,15 +60,18 @@ pub struct ListFacts {
     pub more: &'static str,
     /// The address that links to the first page have.
     pub first: &'static str,
-    /// How old its stories are at most, if it is by votes.
-    pub age: Option<Age>,
+    /// Where its stories come from.
+    pub source: Source,
+    /// Whether the hub is told when its feed changes.
+    pub is_announced: bool,
 }
 
 impl ListFacts {
     /// The stories within an age, by votes.
     const fn by_votes(age: Age, [tab, title]: [&'static str; 2], [path, more]: [&'static str; 2]) -> Self {
         let (feed_title, feed_page, feed, first) = (title, path, more, path);
-        Self { title, menu: "", tab, feed_title, feed_page, feed, path, more, first, age: Some(age) }
+        let (source, is_announced) = (Source::ByVotes(age), false);
+        Self { title, menu: "", tab, feed_title, feed_page, feed, path, more, first, source, is_announced }
     }
 
     fn of(list: SiteList) -> Self {
@@ -72,7 +86,8 @@ impl ListFacts {
                 path: "/",
                 more: "/top/",
                 first: "/",
-                age: None,
+                source: Source::Ranked,
+                is_announced: true,
             },
             SiteList::Latest => Self {
                 title: t!("New stories"),
@@ -84,7 +99,8 @@ impl ListFacts {
                 path: "/latest",
                 more: "/latest/",
                 first: "/latest/0",
-                age: None,
+                source: Source::Stored(keys::NEWS_CRON),
+                is_announced: true,
             },
             SiteList::TopDay => Self::by_votes(
                 Age::Day,
@@ -129,10 +145,10 @@ impl SiteList {
     /// # Errors
     /// When the store fails.
     pub async fn read(self, visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
-        match self.facts().age {
-            Some(age) => by_votes::within(visit, age, start, count).await,
-            None if self == Self::Top => lists::top(visit, start, count).await,
-            None => lists::latest(visit, start, count).await,
+        match self.facts().source {
+            Source::Ranked => lists::top(visit, start, count).await,
+            Source::ByVotes(age) => by_votes::within(visit, age, start, count).await,
+            Source::Stored(key) => lists::stored(visit, key, start, count).await,
         }
     }
 
@@ -144,4 +160,15 @@ impl SiteList {
     /// The error message for another name.
     pub const EXPECTED: &Message =
         m!("it must be top, latest, top_day, top_week, top_month, top_year, top_all");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_message_names_all_lists() {
+        let names: Vec<&str> = SiteList::names().collect();
+        assert_eq!(SiteList::EXPECTED.english, format!("it must be {}", names.join(", ")));
+    }
 }

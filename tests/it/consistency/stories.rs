@@ -3,16 +3,73 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidings_domain::keys::families::{self, Family, Holds};
 use tidings_keyspace::Value;
 
 use super::{Dump, hash, ids_of, members, number, scores};
 
-/// Checks a story, with the lists that it is in and the counts of it.
-pub fn check_story(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
+/// The fields of a story.
+type Story = BTreeMap<String, String>;
+
+/// Whether a story is in a list.
+type Belongs = fn(&Story) -> bool;
+
+/// The lists of stories by their times, and that by their ranks: the family of the keys, and which stories are there.
+const LISTS: [(&str, Belongs); 5] = [
+    ("news.cron", is_listed),
+    ("news.top", is_listed),
+    ("host.news:<host>", is_listed),
+    ("user.posted:<user id>", was_shown),
+    ("user:<user id>:gone_stories", |story| {
+        was_shown(story) && !is_listed(story) && story.contains_key("withheld")
+    }),
+];
+
+/// The lists that have something else, other scores, or rules of their own.
+const OTHER_LISTS: &str = "items, changes, hub:lost, time:, score:, topics, news.votes:<age>, unseen:<user id>, \
+    user.comments:<user id>, user:<user id>:gone_comments, user:<user id>:user_timeline, global_timeline, \
+    imported:<source>";
+
+/// Checks that each of [`LISTS`] has its stories, and nothing else.
+pub fn check_lists(dump: &Dump) {
+    let mut expected = BTreeMap::new();
+    for (key, id) in ids_of(dump, "news:") {
+        let story = hash(dump, key);
+        for (form, _) in LISTS.into_iter().filter(|(_, has)| has(&story)) {
+            let host = site_of(&story).or((!form.contains("<host>")).then(String::new));
+            let Some(host) = host else { continue };
+            let list = form.replace("<host>", &host).replace("<user id>", &story["user_id"]);
+            let posted: f64 = story["ctime"].parse().unwrap();
+            expected.insert((list, id.to_string()), (form != "news.top").then_some(posted));
+        }
+    }
+    let is_ours = |name: &str| LISTS.iter().any(|(list, _)| *list == name);
+    let is_list = |key: &&String| Family::of(key).is_some_and(|(family, _)| is_ours(family.name));
+    let mut found = BTreeMap::new();
+    for list in dump.keys().filter(is_list) {
+        let of_list = scores(dump, list).into_iter();
+        found.extend(of_list.map(|(id, score)| ((list.clone(), id), (list != "news.top").then_some(score))));
+    }
+    assert_eq!(found, expected, "lists of stories");
+}
+
+/// The site of a story that links to one.
+fn site_of(story: &Story) -> Option<String> {
+    let url = url::Url::parse(&story["url"]).ok().filter(|url| url.scheme() != "text")?;
+    url.domain().filter(|host| host.contains('.')).map(str::to_owned)
+}
+
+/// Whether a story was ever in the lists: it does not wait, and was not taken away while it waited.
+fn was_shown(story: &Story) -> bool {
+    !story.contains_key("unseen") && !story.get("withheld").is_some_and(|state| state.starts_with("held:"))
+}
+
+/// Checks a story, with its counts; [`check_lists`] has its lists.
+pub fn check_story(dump: &Dump, id: u64, news: &Story) {
     let (ups, downs) = (members(dump, &format!("news.up:{id}")), members(dump, &format!("news.down:{id}")));
     let state = news.get("withheld").map_or("", String::as_str);
     // One that waits, or was taken away while it waited, was never shown: its author's vote is in the counter alone.
-    let is_hidden = state.starts_with("held:") || news.contains_key("unseen");
+    let is_hidden = !was_shown(news);
     assert_eq!(number(news, "up"), ups.len() + usize::from(is_hidden), "votes up on {id}");
     assert_eq!(number(news, "down"), downs.len(), "votes down on {id}");
     assert!(ups.is_disjoint(&downs), "item {id} is voted up and down by the same user");
@@ -21,24 +78,16 @@ pub fn check_story(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
         assert!(saved.contains(&id.to_string()), "item {id} is not saved by {voter}");
     }
     let (author, posted) = (&news["user_id"], news["ctime"].parse::<f64>().unwrap());
-    let place = |list: String, member: &str| scores(dump, &list).get(member).copied();
-    let shown = place(format!("user.posted:{author}"), &id.to_string());
-    let unseen = place(format!("unseen:{author}"), &format!("story:{id}"));
+    let unseen = scores(dump, &format!("unseen:{author}")).get(&format!("story:{id}")).copied();
     let is_erased = state.starts_with("erased:");
-    assert_eq!(shown, (!is_hidden).then_some(posted), "item {id}");
     assert_eq!(unseen, (is_hidden && !is_erased).then_some(posted), "item {id}");
-    let is_listed = is_listed(news);
-    let by_time = place("news.cron".to_owned(), &id.to_string());
-    assert_eq!(by_time, is_listed.then_some(posted), "item {id} in news.cron");
-    let by_rank = place("news.top".to_owned(), &id.to_string());
-    assert_eq!(by_rank.is_some(), is_listed, "item {id} in news.top");
     check_removal(dump, &format!("item {id}"), news);
     super::comments::check_thread(dump, id, number(news, "comments"));
     check_discounted(dump, id);
 }
 
 /// A post that moderators have removed or merged, and no other, names the line of the log that says so.
-pub fn check_removal(dump: &Dump, post: &str, news: &BTreeMap<String, String>) {
+pub fn check_removal(dump: &Dump, post: &str, news: &Story) {
     let state = news.get("withheld").map_or("", String::as_str);
     let is_removed = state.starts_with("removed:") || state.starts_with("merged:");
     let removed_by = news.get("removed").map(|removed| removed.split(' ').next().unwrap());
@@ -74,7 +123,7 @@ fn check_discounted(dump: &Dump, id: u64) {
 }
 
 /// Whether an item is in lists: it is neither deleted nor withheld by moderators.
-pub fn is_listed(news: &BTreeMap<String, String>) -> bool {
+fn is_listed(news: &Story) -> bool {
     !news.contains_key("del") && news.get("withheld").is_none_or(|state| state == "flagged:")
 }
 
@@ -133,4 +182,14 @@ pub fn check_articles(dump: &Dump) {
         .collect();
     assert_eq!(counted, expected, "topics");
     assert!(hash(dump, "topic.moves").is_empty(), "a move is not finished");
+}
+
+#[test]
+fn each_list_of_posts_has_its_own_rule() {
+    let class = families::NEWS_TOP.class;
+    let lists = families::ALL.iter().filter(|family| family.holds == Holds::SortedSet && family.seconds == 0);
+    let found: BTreeSet<&str> =
+        lists.filter(|list| std::ptr::eq(list.class, class)).map(|list| list.name).collect();
+    let with_rule = LISTS.iter().map(|(list, _)| *list).chain(OTHER_LISTS.split(", "));
+    assert_eq!(found, with_rule.collect(), "add a rule to LISTS, or the name to OTHER_LISTS");
 }

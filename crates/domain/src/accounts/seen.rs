@@ -294,6 +294,12 @@ impl Perspective<'_> {
         self.sight(thing, place).is_shown()
     }
 
+    /// Whether this viewer may read all of something and take part in it, whatever they mute, and whether lists have it or not.
+    pub fn may_act_on(self, thing: &impl Visible) -> bool {
+        let states = [thing.state_of_story(), Some(thing.state())];
+        states.iter().flatten().all(PostState::is_open) && self.sees(thing, ShownIn::Page)
+    }
+
     /// A person whom this viewer may find: nobody finds who is banned, or whose profile is withheld, and readers find
     /// nobody whom they avoid.
     pub fn find_person(self, user: User, now: Timestamp) -> Option<Seen<Box<User>>> {

@@ -12,7 +12,7 @@ use serde_with::skip_serializing_none;
 use tidings_keyspace::Hash;
 
 /// The profile and the settings.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct AccountRecord {
     /// The number of the account.
     pub id: UserId,
@@ -46,7 +46,7 @@ pub struct AccountRecord {
 }
 
 /// The user's choices on the settings page.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct SettingsRecord {
     /// Whether a tweet announces each submission.
     pub tweet_news: bool,

@@ -8,10 +8,12 @@ use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::contributions::erasing::place_of;
 use crate::contributions::{Contribution, author_of, excerpt};
 use crate::review::WaitingRows;
-use crate::values::{Action, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId, decapitalized};
+use crate::values::{
+    Action, ActionFacts, Deed, InputError, ModerationId, Moment, Reason, Thing, UserId, decapitalized,
+};
 use crate::{CountedAction, Decision, Refusal, Result, Role, Site, User, keys};
 use tidings_keyspace::read;
-use tidings_language::{p, t};
+use tidings_language::{Phrase, t};
 
 /// Does what a moderator asks for. Returns the number of the line in the log.
 ///
@@ -153,7 +155,7 @@ async fn act(
         let text = effect.message.or_else(|| sentence_about(&case, subject?));
         if let (Some(person), Some(text)) = (concerns, text) {
             let text = with_answer(site, (deed, thing, id), &text);
-            let text = format!("{}{text}", headline(&case, subject));
+            let text = format!("{}{}", headline(&case, subject), text.trim_start());
             Message::read(site, person).await?.write(&mut batch, now, &text);
         }
         let reason = match effect.reason {
@@ -196,40 +198,23 @@ async fn act(
     Ok(id)
 }
 
-/// The sentence to an author about an action on what they have written.
+/// The message to an author about an action on what they have written, if the declaration of the action tells them.
 fn sentence_about(case: &Case<'_>, subject: &Contribution) -> Option<String> {
-    use Contribution::{Comment, Profile, Story, Tweet};
+    let ActionFacts { told, about, .. } = case.deed.action().facts();
+    told(case.thing)?;
+    let reason = case.reason.as_str();
+    let Some(about) = about(case.thing) else { return Some(reason.to_owned()) };
     let words = match subject {
-        Story(story) => story.title.clone(),
-        Comment(stored) => excerpt(&stored.comment.body),
-        Tweet(tweet) => excerpt(&tweet.text),
-        Profile(_) => return None,
+        Contribution::Story(story) => story.title.clone(),
+        Contribution::Comment(stored) => excerpt(&stored.comment.body),
+        Contribution::Tweet(tweet) => excerpt(&tweet.text),
+        Contribution::Profile(_) => String::new(),
     };
-    let (title, excerpt, place) = (&words, &words, place_of(case.thing));
-    let told = match (case.deed.action(), subject) {
-        (Action::Remove, Story(_)) => p!("Your story “{title}” {place} was removed", title, place),
-        (Action::Remove, Comment(_)) => p!("Your comment “{excerpt}” {place} was removed", excerpt, place),
-        (Action::Remove, _) => p!("Your post “{excerpt}” {place} was removed", excerpt, place),
-        (Action::Restore, Story(_)) => p!("Your story “{title}” {place} is back", title, place),
-        (Action::Restore, Comment(_)) => p!("Your comment “{excerpt}” {place} is back", excerpt, place),
-        (Action::Restore, _) => p!("Your post “{excerpt}” {place} is back", excerpt, place),
-        (Action::Approve, Story(_)) => p!("Your story “{title}” {place} was approved", title, place),
-        (Action::Approve, Comment(_)) => p!("Your comment “{excerpt}” {place} was approved", excerpt, place),
-        (Action::Approve, _) => p!("Your post “{excerpt}” {place} was approved", excerpt, place),
-        (Action::Reject, Story(_)) => p!("Your story “{title}” {place} was rejected", title, place),
-        (Action::Reject, Comment(_)) => p!("Your comment “{excerpt}” {place} was rejected", excerpt, place),
-        (Action::Reject, _) => p!("Your post “{excerpt}” {place} was rejected", excerpt, place),
-        (Action::Lock, Story(_)) => {
-            p!("The thread of your story “{title}” {place} was locked", title, place)
-        }
-        (Action::Unlock, Story(_)) => {
-            p!("The thread of your story “{title}” {place} is open again", title, place)
-        }
-        _ => return None,
-    };
-    Some(match case.reason.as_str() {
-        "" => told.to_string(),
-        reason => t!("{sentence}: {reason}", sentence = told, reason).to_string(),
+    let place = place_of(case.thing);
+    let sentence = Phrase::new(about).with("title", &words).with("excerpt", &words).with("place", place);
+    Some(match reason {
+        "" => sentence.to_string(),
+        reason => t!("{sentence}: {reason}", sentence, reason).to_string(),
     })
 }
 

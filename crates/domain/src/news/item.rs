@@ -183,6 +183,8 @@ pub struct News {
     age: Option<Age>,
     /// The votes up and down as stored, for the refresh of ranks.
     stored_votes: [Option<String>; 2],
+    /// Only [`LISTED_FIELDS`] were read, which do not say all that follows from it.
+    is_partial: bool,
 }
 
 impl News {
@@ -223,6 +225,7 @@ impl News {
             stored_rank: fields.read("rank"),
             age: None,
             stored_votes: ["up", "down"].map(text),
+            is_partial: false,
         })
     }
 
@@ -272,7 +275,7 @@ impl News {
         read::hash_fields(keys::news(id), LISTED_FIELDS).or_absent().map(|fields| {
             let names = LISTED_FIELDS.into_iter().map(str::to_owned);
             let found = names.zip(fields).filter_map(|(name, value)| Some((name, value?)));
-            Self::from_hash(&Hash(found.collect()))
+            Some(Self { is_partial: true, ..Self::from_hash(&Hash(found.collect()))? })
         })
     }
 
@@ -439,6 +442,7 @@ impl Stored for News {
     }
 
     fn fields(&self) -> Fields {
+        debug_assert!(!self.is_partial, "a change of what was read in part");
         // Lamer News, which knows no other state, shows what has no `del`.
         let has_del = self.deleted || self.withheld.as_ref().is_some_and(Withheld::has_del);
         [
@@ -473,6 +477,7 @@ impl Stored for News {
     }
 
     fn entries(&self, entries: &mut RecordEntries) {
+        debug_assert!(!self.is_partial, "entries of what was read in part");
         let (id, author, time) = (self.id, self.user_id, self.ctime.as_score());
         if self.was_shown() {
             entries.listed(keys::user_posted(author), id, time);

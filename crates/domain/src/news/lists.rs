@@ -172,10 +172,9 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     Ok(FoundItems { items, total, reads })
 }
 
-/// The latest items. Rounds: 3.
-pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage> {
-    let list = (keys::NEWS_CRON, start, count);
-    shared_page(visit, list, async |visit| find_page(visit, keys::NEWS_CRON, start, count).await).await
+/// The items of a list that is the same for all viewers, the highest score first. Rounds: 3.
+pub async fn stored(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage> {
+    shared_page(visit, (key, start, count), async |visit| find_page(visit, key, start, count).await).await
 }
 
 /// The items that a user saved, the latest first. Rounds: 3.

@@ -24,6 +24,9 @@ pub struct ActionFacts {
     pub fits: fn(&ActionSubject<'_>) -> bool,
     /// A sentence to the person whom it concerns; `None` if they are not told, or the message has no title.
     pub told: fn(&Thing) -> Option<&'static str>,
+    /// The longer sentence to the author of a post about it, with its `title` or an `excerpt`, and its `place`. Without one, the
+    /// reason alone follows what they are told, unless the effect has a message of its own.
+    pub about: fn(&Thing) -> Option<&'static Message>,
     /// Whether that person can appeal: it takes something from them, and it can be undone.
     pub can_be_appealed: bool,
     /// Its verdict on the flags of its thing. `None` leaves the row in the queue.
@@ -111,6 +114,7 @@ const fn plain(name: &'static str, [words, past, by]: [&'static Message; 3]) -> 
         button: None,
         fits: |_| false,
         told: |_| None,
+        about: |_| None,
         can_be_appealed: false,
         verdict: None,
         undo: Undo::Never,
@@ -279,6 +283,17 @@ mod tests {
             let by = action.sentence(Some("alice"), "something").in_english();
             assert!(by.contains("something") && by.contains("alice"), "{action}: {by}");
             assert!(by.contains(&action.sentence(None::<&str>, "something").in_english()), "{action}: {by}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_about_a_post_names_its_place_and_follows_words_that_tell_its_author() {
+        for (kind, id) in [("story", "1"), ("comment", "1-2"), ("tweet", "3")] {
+            let thing = Thing::parse(kind, id).unwrap();
+            for ActionFacts { name, about, told, .. } in Action::ALL.iter().map(|action| action.facts()) {
+                let Some(about) = about(&thing) else { continue };
+                assert!(about.english.contains("{place}") && told(&thing).is_some(), "{name} {thing}");
+            }
         }
     }
 

@@ -74,7 +74,8 @@ pub(crate) enum ReadBy {
 
 /// The answers of a state.
 struct StateRow {
-    /// Whether it is in lists, timelines, feeds and searches, if its reader wants it there.
+    /// Whether it is in lists, timelines, feeds and searches, if its reader wants it there. So are the comments on it in those of
+    /// the whole site; search engines may list its page; and programs that know its number are told of it.
     is_listed: bool,
     /// Whether counters count it.
     is_counted: bool,
@@ -125,12 +126,12 @@ const DELETED: StateRow = StateRow {
 };
 
 /// Declares the states: the variant with what is stored with it and how that is written, its word, an example of what is
-/// stored, and in what its row differs from another.
+/// stored, the two answers that each must give because they decide where it can leak, and in what its row differs from another.
 macro_rules! states {
     ($(
         $(#[$doc:meta])*
         $Name:ident $(($given:ident: $Given:ty, $Codec:ty))? = $word:literal, $example:literal,
-        $base:ident { $($answer:ident: $value:expr),* $(,)? };
+        $base:ident { is_listed: $is_listed:expr, readers: $readers:expr $(, $answer:ident: $value:expr)* $(,)? };
     )+) => {
         /// Why something is withheld from readers.
         #[derive(Debug, Clone, PartialEq, Eq, EnumIs)]
@@ -147,7 +148,13 @@ macro_rules! states {
             #[allow(unused_variables)]
             const fn row(&self) -> StateRow {
                 match self {
-                    $(Self::$Name $(($given))? => StateRow { word: $word, $($answer: $value,)* ..$base },)+
+                    $(Self::$Name $(($given))? => StateRow {
+                        word: $word,
+                        is_listed: $is_listed,
+                        readers: $readers,
+                        $($answer: $value,)*
+                        ..$base
+                    },)+
                     Self::Unreadable(_) => StateRow {
                         word: "unreadable",
                         ..WAITING
@@ -181,25 +188,33 @@ macro_rules! states {
 states! {
     /// A moderator removed it, for this reason. Readers see the reason and no text.
     Removed(reason: Box<str>, OnOneLine) = "removed", "spam: again", DELETED {
+        is_listed: false,
         readers: ReadBy::Told,
         closed: Some(Closed::Removed),
     };
     /// It waits for a moderator's approval, for this reason. Only its author and moderators know of it.
-    Held(reason: Box<str>, OnOneLine) = "held", "the first post", WAITING {};
+    Held(reason: Box<str>, OnOneLine) = "held", "the first post", WAITING {
+        is_listed: false,
+        readers: ReadBy::Insiders,
+    };
     /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and each reader's choices decide
     /// whether it is shown.
     Flagged = "flagged", "", OPEN {
+        is_listed: true,
         readers: ReadBy::Curious,
     };
     /// A moderator merged the story into this one, whose page shows its comments. Its address leads there.
     Merged(into: NewsId, Plain) = "merged", "7", DELETED {
-        has_del: false,
+        is_listed: false,
         readers: ReadBy::All,
+        has_del: false,
         told: [false, false],
         closed: Some(Closed::Merged(*into)),
     };
     /// An administrator, or its author on leaving, has erased it: it is deleted, and nothing of its text is stored.
     Erased = "erased", "", DELETED {
+        is_listed: false,
+        readers: ReadBy::Nobody,
         closed: Some(Closed::Erased),
     };
 }

@@ -38,13 +38,15 @@ pub fn title(id: u64) -> String {
 /// Lists of all items, collected while the items are written.
 #[derive(Default)]
 struct Collected {
-    top: Vec<(String, f64)>,
-    cron: Vec<(String, f64)>,
-    by_votes: BTreeMap<String, Vec<(String, f64)>>,
-    by_time: Vec<(String, f64)>,
-    by_score: Vec<(String, f64)>,
+    /// The sorted sets by their keys.
+    listed: BTreeMap<String, Vec<(String, f64)>>,
     groups: BTreeMap<Topic, Vec<String>>,
-    hosts: BTreeMap<u64, Vec<(String, f64)>>,
+}
+
+impl Collected {
+    fn list(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
+        self.listed.entry(list.into()).or_default().push((member.to_string(), score));
+    }
 }
 
 pub async fn write(writer: &mut Writer<'_>, plan: &Plan, lists: &mut Lists) {
@@ -53,21 +55,13 @@ pub async fn write(writer: &mut Writer<'_>, plan: &Plan, lists: &mut Lists) {
     for (id, item) in (1..).zip(&plan.items) {
         write_item(writer, plan, lists, &mut collected, id, item).await;
     }
-    writer.write(keys::NEWS_TOP, Value::SortedSet(collected.top)).await;
-    writer.write(keys::NEWS_CRON, Value::SortedSet(collected.cron)).await;
-    for (list, members) in collected.by_votes {
+    for (list, members) in collected.listed {
         writer.write(list, Value::SortedSet(members)).await;
     }
-    writer.write(keys::ARTICLES_BY_TIME, Value::SortedSet(collected.by_time)).await;
-    writer.write(keys::ARTICLES_BY_SCORE, Value::SortedSet(collected.by_score)).await;
     let sizes = collected.groups.iter().map(|(topic, group)| (topic.to_string(), group.len() as f64));
     writer.write(keys::TOPICS, Value::SortedSet(sizes.collect())).await;
     for (topic, group) in collected.groups {
         writer.write(keys::group(&topic), Value::Set(group)).await;
-    }
-    for (host, news) in collected.hosts {
-        let host = Hostname::parse(&sites::host(host)).unwrap();
-        writer.write(keys::host_news(&host), Value::SortedSet(news)).await;
     }
 }
 
@@ -116,13 +110,14 @@ async fn write_item(
         lists.saved[*user as usize].push((id, *time));
     }
     lists.posted[item.author as usize].push((id, item.ctime));
-    collected.top.push((id.to_string(), rank));
-    collected.cron.push((id.to_string(), item.ctime as f64));
+    collected.list(keys::NEWS_TOP, id, rank);
+    collected.list(keys::NEWS_CRON, id, posted.as_score());
     let age = Age::of(posted, plan.now);
     let (_, list, member) = by_votes::places(news, posted).find(|(list, ..)| *list == age).unwrap();
-    collected.by_votes.entry(list).or_default().push((member, ups.len() as f64 - downs.len() as f64));
+    collected.list(list, member, ups.len() as f64 - downs.len() as f64);
     if let Some(host) = item.host {
-        collected.hosts.entry(host).or_default().push((id.to_string(), item.ctime as f64));
+        let host = Hostname::parse(&sites::host(host)).unwrap();
+        collected.list(keys::host_news(&host), id, posted.as_score());
     }
     for topic in topics {
         collected.groups.entry(topic).or_default().push(keys::article(news));
@@ -204,8 +199,8 @@ async fn write_article(
         ("votes", ups.len().to_string()),
     ]);
     writer.write(&name, fields).await;
-    collected.by_time.push((name.clone(), posted.as_score()));
-    collected.by_score.push((name, article::score(posted, ups.len() as i64)));
+    collected.list(keys::ARTICLES_BY_TIME, &name, posted.as_score());
+    collected.list(keys::ARTICLES_BY_SCORE, name, article::score(posted, ups.len() as i64));
     if let Some(left) = article::open_for(posted, plan.now) {
         let value = Value::Set(ups.iter().map(|(user, _)| keys::user(UserId(*user))).collect());
         writer.write_expiring(keys::voted(news), value, left).await;

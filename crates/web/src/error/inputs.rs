@@ -72,7 +72,7 @@ pub fn input(error: &InputError) -> Phrase<'_> {
     }
 }
 
-/// The content of a field, at the beginning of a sentence.
+/// The content of a field, at the beginning of a sentence. A name that is not an English word needs a row here.
 fn called(field: &'static str) -> Phrase<'static> {
     match field {
         "title" => p!("Your title"),

@@ -8,7 +8,7 @@ use crate::error::{RequestError, Result};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::request::description::{Described, Description};
 use crate::request::{DONE, DoneResponse, FromFields, Next, SignedFields};
-use crate::route::{Facts, SHORT};
+use crate::route::{Facts, RouteFacts, SHORT, Target};
 use axum::Json;
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Redirect};
@@ -77,7 +77,7 @@ where
     ) -> Self {
         let entry = ActionEntry {
             path,
-            facts: SHORT,
+            facts: *SHORT,
             page: MethodRouter::new(),
             form_page: None,
             call_path: format!("/api{path}"),
@@ -145,12 +145,12 @@ where
 
     /// A browser goes to the page that the form names. `facts` are those of the target of its form, as for all that
     /// follow: [`SHORT`] or [`LONG`](crate::route::LONG), and more.
-    pub fn back(self, facts: Facts) -> ActionEntry {
+    pub fn back(self, facts: RouteFacts<Target>) -> ActionEntry {
         self.then(facts, |_, Next { next }| next.to_string())
     }
 
     /// A browser goes to an address made of the form and of what it says about the way back.
-    pub fn then<N>(self, facts: Facts, next: fn(&T, N) -> String) -> ActionEntry
+    pub fn then<N>(self, facts: RouteFacts<Target>, next: fn(&T, N) -> String) -> ActionEntry
     where
         N: FromFields + Send + 'static,
     {
@@ -167,7 +167,7 @@ where
     /// A browser gets an answer made of the form and the outcome.
     pub fn page<R, F>(
         self,
-        facts: Facts,
+        facts: RouteFacts<Target>,
         page: impl Fn(SentForm, T, A) -> F + Clone + Send + Sync + 'static,
     ) -> ActionEntry
     where
@@ -184,9 +184,10 @@ where
         )
     }
 
-    fn entry(self, facts: Facts, page: MethodRouter<App>) -> ActionEntry {
+    fn entry(self, facts: RouteFacts<Target>, page: MethodRouter<App>) -> ActionEntry {
         let Facts { acts_once, is_named_in_address, .. } = self.entry.facts;
-        ActionEntry { facts: Facts { acts_once, is_named_in_address, ..facts }, page, ..self.entry }
+        let facts = Facts { acts_once, is_named_in_address, ..*facts };
+        ActionEntry { facts, page, ..self.entry }
     }
 }
 

@@ -5,7 +5,7 @@ use super::addresses::{described, list_address, news_address, profile_address, s
 use crate::request::local_path::add_parameter;
 use crate::server::headers::KEY_PARAMETER;
 use crate::settings::SiteSettings;
-use crate::site_lists::{ListFacts, SiteList};
+use crate::site_lists::{ListFacts, SiteList, Source};
 use maud::{Markup, html};
 use strum::{Display, IntoEnumIterator, IntoStaticStr};
 use tidings_domain::accounts::reading_key::ReadingKey;
@@ -115,6 +115,12 @@ impl FeedKind {
     pub fn of_site() -> impl Iterator<Item = Self> {
         let lists = SiteList::iter().map(Self::Stories);
         lists.chain([Self::Articles(None, ArticleOrder::Score), Self::Comments, Self::Log])
+    }
+
+    /// The feeds of lists that change with their stories only, if the hub is told of them.
+    pub fn of_stored_lists() -> impl Iterator<Item = Self> {
+        let lists = SiteList::iter().filter(|list| matches!(list.facts().source, Source::Stored(_)));
+        lists.map(Self::Stories).filter(Self::is_announced)
     }
 
     /// All feeds of a person's own writing; without posts on a site without timelines.
@@ -237,7 +243,7 @@ impl FeedKind {
             Self::Articles(topics, ArticleOrder::Time) => {
                 topics.as_ref().is_none_or(|topics| topics.single().is_some())
             }
-            Self::Stories(list) => list.facts().age.is_none(),
+            Self::Stories(list) => list.facts().is_announced,
             Self::Comments | Self::Person(..) | Self::Story(..) | Self::Site(_) => true,
             Self::Articles(..) | Self::Search { .. } | Self::Log | Self::Inbox { .. } => false,
         }

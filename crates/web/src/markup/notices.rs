@@ -18,46 +18,64 @@ use tidings_language::{n, t};
 /// The parameter of a page that names what was done.
 pub const NOTICE: &str = "notice";
 
-/// Something that its viewer has just done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Notice {
+/// Makes the notices with their words. Some have a number.
+macro_rules! notices {
+    ($number:ident: $($(#[$about:meta])* $name:ident => $words:expr,)+) => {
+        /// Something that its viewer has just done.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+        #[strum(serialize_all = "snake_case")]
+        pub enum Notice {
+            $($(#[$about])* $name,)+
+        }
+
+        impl Notice {
+            fn words(self, $number: u64) -> Markup {
+                match self {
+                    $(Self::$name => html! { ($words) },)+
+                }
+            }
+        }
+    };
+}
+
+notices! {
+    number:
     /// The profile was changed.
-    ProfileSaved,
+    ProfileSaved => t!("Your profile has been saved."),
     /// The choices for reading were changed.
-    ReadingSaved,
+    ReadingSaved => t!("Your reading settings have been saved."),
     /// The choices for mail were changed.
-    MailSaved,
+    MailSaved => t!("Your mail settings have been saved."),
     /// The password was changed.
-    PasswordChanged,
+    PasswordChanged => t!("Your password has been changed. Your other sessions have ended."),
     /// Sessions have ended.
-    SessionsEnded,
+    SessionsEnded => t!("Done."),
     /// The second factors of the account were changed.
-    FactorsChanged,
+    FactorsChanged => t!("Done."),
     /// The account was connected to the provider.
-    Connected,
+    Connected => t!("Your account is connected."),
     /// It was disconnected.
-    Disconnected,
+    Disconnected => t!("Your account is disconnected."),
     /// The link that confirms an address was sent again.
-    LinkSent,
+    LinkSent => t!("The link has been sent again."),
     /// Somebody was unblocked.
-    Unblocked,
+    Unblocked => t!("Unblocked. If they followed you before, they have to follow you again."),
     /// An invitation was made.
-    InvitationMade,
+    InvitationMade => t!("Here is your invitation. Send this link to the person you want to invite."),
     /// And it is being mailed.
-    InvitationMailed,
+    InvitationMailed => t!("Your invitation is on its way."),
     /// One was withdrawn.
-    InvitationWithdrawn,
+    InvitationWithdrawn => t!("The invitation has been withdrawn. It no longer works."),
     /// The look of the site was changed.
-    SiteSaved,
+    SiteSaved => t!("Your changes have been saved. They count from now on."),
     /// So many ranks were computed again.
-    Recomputed,
+    Recomputed => n!(number, "Recomputed {count} story.", "Recomputed {count} stories."),
     /// Ranks are being computed again.
-    Recomputing,
+    Recomputing => t!("Recomputing all stories. The log will say when it is done."),
     /// The stories of a topic are being moved.
-    MovingTopic,
+    MovingTopic => t!("The stories are being moved. The move is listed here until it is finished."),
     /// The votes of a voter are being updated.
-    UpdatingVotes,
+    UpdatingVotes => t!("The votes are still being updated. Reload this page to see the progress."),
 }
 
 impl Notice {
@@ -109,38 +127,6 @@ impl Notice {
         let is_recent = made <= now && now.seconds_since(made) < NOTICE_SECONDS;
         let is_signed = viewer.apisecret.has_signed(&[&viewer.id.to_string(), name, number, time], signature);
         (is_recent && is_signed).then_some((name.parse().ok()?, number.parse().ok()?))
-    }
-
-    fn words(self, number: u64) -> Markup {
-        html! {
-            @match self {
-                Self::ProfileSaved => (t!("Your profile has been saved.")),
-                Self::ReadingSaved => (t!("Your reading settings have been saved.")),
-                Self::MailSaved => (t!("Your mail settings have been saved.")),
-                Self::PasswordChanged => (t!("Your password has been changed. Your other sessions have ended.")),
-                Self::SessionsEnded | Self::FactorsChanged => (t!("Done.")),
-                Self::Connected => (t!("Your account is connected.")),
-                Self::Disconnected => (t!("Your account is disconnected.")),
-                Self::LinkSent => (t!("The link has been sent again.")),
-                Self::Unblocked => {
-                    (t!("Unblocked. If they followed you before, they have to follow you again."))
-                }
-                Self::InvitationMade => {
-                    (t!("Here is your invitation. Send this link to the person you want to invite."))
-                }
-                Self::InvitationMailed => (t!("Your invitation is on its way.")),
-                Self::InvitationWithdrawn => (t!("The invitation has been withdrawn. It no longer works.")),
-                Self::SiteSaved => (t!("Your changes have been saved. They count from now on.")),
-                Self::Recomputed => (n!(number, "Recomputed {count} story.", "Recomputed {count} stories.")),
-                Self::Recomputing => (t!("Recomputing all stories. The log will say when it is done.")),
-                Self::MovingTopic => {
-                    (t!("The stories are being moved. The move is listed here until it is finished."))
-                }
-                Self::UpdatingVotes => {
-                    (t!("The votes are still being updated. Reload this page to see the progress."))
-                }
-            }
-        }
     }
 }
 

@@ -29,7 +29,7 @@ impl CountedRequest {
     /// The address and kind that a request counts under.
     pub fn of<B>(app: &App, peer: IpAddr, route: &Facts, request: &Request<B>) -> Self {
         let is_post = *request.method() == Method::POST && !route.reads_by_post;
-        let kind = if is_post { Kind::Post } else { Kind::Read { is_large: route.cost == Cost::Large } };
+        let kind = if is_post { Kind::Post } else { Kind::Read { is_large: route.read_cost == Cost::Large } };
         Self { address: subscriber_of(app, peer, request.headers()), kind }
     }
 

@@ -16,7 +16,8 @@ use crate::route::Readers::{Each, Visitors};
 use crate::route::Senders::{Anyone, Voters};
 use crate::route::Wing::{Core, Search, Sites, Timelines};
 use crate::route::{
-    FILE, Facts, algolia, call, extension, feed, own, own_form, posted, public, public_call, target,
+    FILE, Facts, Form, Read, RouteFacts, Target, algolia, call, extension, feed, own, own_form, posted,
+    public, public_call, target,
 };
 use crate::server::health;
 use crate::site_lists::{ListFacts, SiteList};
@@ -24,7 +25,7 @@ use crate::{App, openapi};
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, get, post};
 use strum::IntoEnumIterator;
-use tidings_domain::accounts::access::Access::{Accounts, Everyone};
+use tidings_domain::accounts::access::Access::{Accounts, Everyone, Readers};
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::timelines::follows::Side;
 
@@ -41,23 +42,33 @@ struct Declarations(Vec<Declaration>);
 
 impl Declarations {
     /// Adds a handler that reads.
-    fn get<H: Handler<T, App>, T: 'static>(self, patterns: &[&str], facts: Facts, handler: H) -> Self {
-        self.with(patterns, false, facts, get(handler))
+    fn get<H: Handler<T, App>, T: 'static>(
+        self,
+        patterns: &[&str],
+        facts: RouteFacts<Read>,
+        handler: H,
+    ) -> Self {
+        self.with(patterns, false, *facts, get(handler))
     }
 
     /// Adds a handler of an address `/@<name>`. Without an `@` the address does not exist, as `other_method` says.
     fn of_name<T: 'static, U: 'static>(
         self,
         patterns: &[&str],
-        facts: Facts,
+        facts: RouteFacts<Read>,
         handler: impl Handler<T, App>,
         other_method: impl Handler<U, App>,
     ) -> Self {
-        self.with(patterns, false, facts, get(handler).fallback(other_method))
+        self.with(patterns, false, *facts, get(handler).fallback(other_method))
     }
 
     /// Adds a feed of the list at an address, in both formats.
-    fn feed<H: Handler<T, App>, T: 'static>(self, lists: &[&str], facts: Facts, handler: H) -> Self {
+    fn feed<H: Handler<T, App>, T: 'static>(
+        self,
+        lists: &[&str],
+        facts: RouteFacts<Read>,
+        handler: H,
+    ) -> Self {
         lists.iter().fold(self, |declared, list| {
             let patterns = ["json", "atom"].map(|format| format!("{list}/{format}"));
             declared.get(&patterns.each_ref().map(String::as_str), facts, handler.clone())
@@ -65,17 +76,24 @@ impl Declarations {
     }
 
     /// Adds a handler that acts.
-    fn post<H: Handler<T, App>, T: 'static>(self, patterns: &[&str], facts: Facts, handler: H) -> Self {
-        self.with(patterns, true, facts, post(handler))
+    fn post<H: Handler<T, App>, T: 'static>(
+        self,
+        patterns: &[&str],
+        facts: RouteFacts<Target>,
+        handler: H,
+    ) -> Self {
+        self.with(patterns, true, *facts, post(handler))
     }
 
     /// Adds the page of a form, and what its target does.
-    fn form<G, T: 'static, P, U: 'static>(self, patterns: &[&str], facts: Facts, page: G, target: P) -> Self
-    where
-        G: Handler<T, App>,
-        P: Handler<U, App>,
-    {
-        self.get(patterns, facts, page).post(patterns, facts, target)
+    fn form<T: 'static, U: 'static>(
+        self,
+        patterns: &[&str],
+        facts: RouteFacts<Form>,
+        page: impl Handler<T, App>,
+        target: impl Handler<U, App>,
+    ) -> Self {
+        self.with(patterns, false, *facts, get(page)).with(patterns, true, *facts, post(target))
     }
 
     fn with(mut self, patterns: &[&str], is_post: bool, facts: Facts, handler: MethodRouter<App>) -> Self {
@@ -230,134 +248,142 @@ fn files() -> Declarations {
         get "/sitemap.xml": public(Core, Small, &[]).for_programs() => feeds::sitemap::index;
         get "/sitemap/{page}": public(Core, Small, &[]).for_programs() => feeds::sitemap::part;
         get "/assets/{file}": FILE => assets::file;
-        get "/health/live": own(Core, Free, Welcome, None).to(Everyone) => health::live;
-        get "/health/ready": own(Core, Free, Welcome, None).to(Everyone) => health::ready;
+        get "/health/live": own(Core, Everyone, Free, Welcome, None) => health::live;
+        get "/health/ready": own(Core, Everyone, Free, Welcome, None) => health::ready;
     }
 }
 
-/// The pages of members, and the targets of their forms.
+/// The pages of members, and the targets of their forms. Their calls, such as `/api/submit`, are in [`calls`].
 fn personal_pages() -> Declarations {
     use topics::articles::of_followed;
     let best_of_followed = async |page, query| of_followed(ArticleOrder::Score, page, query).await;
     let newest_of_followed = async |page, query| of_followed(ArticleOrder::Time, page, query).await;
     routes! {
-        get "/saved" | "/saved/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
-        get "/upvoted" | "/upvoted/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
-        get "/hidden/{start}": own(Core, Small, Welcome, None).listing(Stories) => stories::lists::hidden;
-        get "/topics/followed": own(Core, Large, Welcome, None).listing(Stories) =>
+        get "/saved" | "/saved/{start}": own(Core, Readers, Small, KeptAway, None).listing(Stories) =>
+            stories::lists::saved;
+        get "/upvoted" | "/upvoted/{start}": own(Core, Readers, Small, KeptAway, None).listing(Stories) =>
+            stories::lists::upvoted;
+        get "/hidden/{start}": own(Core, Readers, Small, Welcome, None).listing(Stories) => stories::lists::hidden;
+        get "/topics/followed": own(Core, Readers, Large, Welcome, None).listing(Stories) =>
             best_of_followed;
-        get "/topics/followed/new": own(Core, Large, Welcome, None).listing(Stories) =>
+        get "/topics/followed/new": own(Core, Readers, Large, Welcome, None).listing(Stories) =>
             newest_of_followed;
-        get "/random": own(Core, Small, KeptAway, None) => stories::lists::random;
-        get "/flag/{kind}/{id}": own(Core, Small, Welcome, Some(Flag)) => moderation::flagging::show;
-        get "/vote/{kind}/{id}": own(Core, Small, Welcome, Some(Vote)) => stories::votes::ask;
-        get "/search": own(Search, Small, Welcome, None) => search::page::page;
-        get "/search.atom" | "/search.json": own(Search, Small, Welcome, None).for_programs() => feeds::searched::search;
-        get "/opensearch.xml": own(Search, Small, Welcome, None).for_programs() => search::opensearch::description;
-        form "/submit": own_form(Core, KeptAway, Long, Some(Submit)).once() =>
+        get "/random": own(Core, Readers, Small, KeptAway, None) => stories::lists::random;
+        get "/flag/{kind}/{id}": own(Core, Readers, Small, Welcome, Some(Flag)) => moderation::flagging::show;
+        get "/vote/{kind}/{id}": own(Core, Readers, Small, Welcome, Some(Vote)) => stories::votes::ask;
+        get "/search": own(Search, Readers, Small, Welcome, None) => search::page::page;
+        get "/search.atom" | "/search.json": own(Search, Readers, Small, Welcome, None).for_programs() =>
+            feeds::searched::search;
+        get "/opensearch.xml": own(Search, Readers, Small, Welcome, None).for_programs() =>
+            search::opensearch::description;
+        form "/submit": own_form(Core, Readers, KeptAway, Long, Some(Submit)).once() =>
             stories::submitting::submit_form, stories::submitting::submit;
-        form "/editnews/{id}": own_form(Core, KeptAway, Long, None) =>
+        form "/editnews/{id}": own_form(Core, Readers, KeptAway, Long, None) =>
             stories::submitting::edit_form, stories::submitting::edit;
-        form "/delnews/{id}": own_form(Core, KeptAway, Short, None).once() =>
+        form "/delnews/{id}": own_form(Core, Readers, KeptAway, Short, None).once() =>
             stories::submitting::delete_form, stories::submitting::delete;
-        get "/reply/{news}/{comment}": own(Core, Large, KeptAway, Some(Comment)) => comments::writing::reply;
-        get "/editcomment/{news}/{comment}": own(Core, Large, KeptAway, None) => comments::writing::edit;
-        post "/postcomment": target(Core, Long, Some(Comment)).once() => comments::writing::post;
-        get "/home": own(Timelines, Small, KeptAway, None).listing(Posts) => timelines::home::home;
-        get "/home/events": own(Timelines, Small, KeptAway, None) => timelines::live::events;
-        get "/suggestions": own(Timelines, Small, KeptAway, None).listing(People) =>
+        get "/reply/{news}/{comment}": own(Core, Readers, Large, KeptAway, Some(Comment)) => comments::writing::reply;
+        get "/editcomment/{news}/{comment}": own(Core, Readers, Large, KeptAway, None) => comments::writing::edit;
+        post "/postcomment": target(Core, Readers, Long, Some(Comment)).once() => comments::writing::post;
+        get "/home": own(Timelines, Readers, Small, KeptAway, None).listing(Posts) => timelines::home::home;
+        get "/home/events": own(Timelines, Readers, Small, KeptAway, None) => timelines::live::events;
+        get "/suggestions": own(Timelines, Readers, Small, KeptAway, None).listing(People) =>
             timelines::people::suggestions;
-        form "/deltweet/{id}": own_form(Timelines, KeptAway, Short, None).once() =>
+        form "/deltweet/{id}": own_form(Timelines, Readers, KeptAway, Short, None).once() =>
             timelines::tweets::delete_form, timelines::tweets::delete;
-        get "/inbox": own(Core, Large, KeptAway, None) => inbox::page::show;
-        post "/feeds/key": target(Core, Short, None).once().not_answered_again() => feeds::list::change_key;
-        post "/inbox/undo": target(Core, Short, None) => inbox::page::undo;
-        post "/inbox/feed": target(Core, Short, None).once() => inbox::page::change_feed;
-        get "/inbox/feed/{secret}" | "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None).to(Everyone) =>
+        get "/inbox": own(Core, Readers, Large, KeptAway, None) => inbox::page::show;
+        post "/feeds/key": target(Core, Readers, Short, None).once().not_answered_again() => feeds::list::change_key;
+        post "/inbox/undo": target(Core, Readers, Short, None) => inbox::page::undo;
+        post "/inbox/feed": target(Core, Readers, Short, None).once() => inbox::page::change_feed;
+        get "/inbox/feed/{secret}" | "/inbox/feed/{secret}/json": own(Core, Everyone, Large, KeptAway, None) =>
             feeds::sources::inbox;
-        get "/replies": own(Core, Small, KeptAway, None) => inbox::page::replies;
-        form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone).to(Everyone) =>
+        get "/replies": own(Core, Readers, Small, KeptAway, None) => inbox::page::replies;
+        form "/unsubscribe/{token}": own_form(Core, Everyone, KeptAway, Short, None).sent_from(Anyone) =>
             inbox::unsubscribe::form, inbox::unsubscribe::unsubscribe;
-        get "/feeds/following.opml": own(Core, Small, Welcome, None).for_programs() => feeds::list::following;
-        get "/appeal/{id}": own(Core, Small, Welcome, None) => moderation::appeals::form;
-        post "/appeal": target(Core, Long, None).once().hashing().to(Everyone) => moderation::appeals::send;
-        get "/moderators": own(Core, Small, Welcome, None) => moderation::messages::form;
-        form "/messages": own_form(Core, Welcome, Long, None).once().hashing() =>
+        get "/feeds/following.opml": own(Core, Readers, Small, Welcome, None).for_programs() =>
+            feeds::list::following;
+        get "/appeal/{id}": own(Core, Readers, Small, Welcome, None) => moderation::appeals::form;
+        post "/appeal": target(Core, Everyone, Long, None).once().hashing() => moderation::appeals::send;
+        get "/moderators": own(Core, Readers, Small, Welcome, None) => moderation::messages::form;
+        form "/messages": own_form(Core, Readers, Welcome, Long, None).once().hashing() =>
             moderation::messages::list, moderation::messages::send;
-        get "/messages/{id}": own(Core, Small, Welcome, None) => moderation::messages::show;
+        get "/messages/{id}": own(Core, Readers, Small, Welcome, None) => moderation::messages::show;
     }
 }
 
 /// The settings of members.
 fn settings_pages() -> Declarations {
     routes! {
-        post "/profile": target(Core, Long, None).to(Accounts) => accounts::profile::change;
-        form "/settings": own_form(Core, KeptAway, Long, None).to(Accounts) =>
+        post "/profile": target(Core, Accounts, Long, None) => accounts::profile::change;
+        form "/settings": own_form(Core, Accounts, KeptAway, Long, None) =>
             accounts::settings::settings, accounts::settings::change;
-        form "/settings/reading": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/settings/reading": own_form(Core, Accounts, KeptAway, Short, None) =>
             accounts::settings::settings, accounts::settings::change;
-        form "/settings/mail": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/settings/mail": own_form(Core, Accounts, KeptAway, Short, None) =>
             accounts::settings::settings, accounts::settings::change;
-        form "/settings/account": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/settings/account": own_form(Core, Accounts, KeptAway, Short, None) =>
             accounts::settings::settings, accounts::settings::change;
-        get "/.well-known/change-password": own(Core, Small, Welcome, None).to(Everyone) =>
+        get "/.well-known/change-password": own(Core, Everyone, Small, Welcome, None) =>
             accounts::settings::change_password;
-        post "/settings/confirm-email": target(Core, Short, None).to(Accounts) => accounts::confirm_email::send_again;
-        form "/confirm-email/{token}": own_form(Core, Welcome, Short, None).to(Everyone) =>
+        post "/settings/confirm-email": target(Core, Accounts, Short, None) => accounts::confirm_email::send_again;
+        form "/confirm-email/{token}": own_form(Core, Everyone, Welcome, Short, None) =>
             accounts::confirm_email::form, accounts::confirm_email::confirm;
-        get "/settings/mutes": own(Core, Small, KeptAway, None).to(Accounts) => mutes::page;
-        form "/settings/sessions": own_form(Core, KeptAway, Short, None).to(Accounts).once() =>
+        get "/settings/mutes": own(Core, Accounts, Small, KeptAway, None) => mutes::page;
+        form "/settings/sessions": own_form(Core, Accounts, KeptAway, Short, None).once() =>
             sessions::open_sessions::page, sessions::open_sessions::end;
-        get "/settings/invitations": own(Core, Small, KeptAway, None).to(Accounts) => accounts::invitations::page;
-        post "/settings/invitations/withdraw": target(Core, Short, None).to(Accounts).once() =>
+        get "/settings/invitations": own(Core, Accounts, Small, KeptAway, None) => accounts::invitations::page;
+        post "/settings/invitations/withdraw": target(Core, Accounts, Short, None).once() =>
             accounts::invitations::withdraw;
-        get "/settings/two-factor": own(Core, Small, KeptAway, None).to(Accounts) => sessions::second_factors::page;
-        form "/settings/two-factor/app": own_form(Core, KeptAway, Short, None).to(Accounts).once() =>
+        get "/settings/two-factor": own(Core, Accounts, Small, KeptAway, None) => sessions::second_factors::page;
+        form "/settings/two-factor/app": own_form(Core, Accounts, KeptAway, Short, None).once() =>
             sessions::second_factors::app_form, sessions::second_factors::begin_app;
-        post "/settings/two-factor/app/confirm": target(Core, Short, None).to(Accounts) =>
+        post "/settings/two-factor/app/confirm": target(Core, Accounts, Short, None) =>
             sessions::second_factors::confirm_app;
-        post "/settings/two-factor/app/remove": target(Core, Short, None).to(Accounts).once() =>
+        post "/settings/two-factor/app/remove": target(Core, Accounts, Short, None).once() =>
             sessions::second_factors::remove_app;
-        form "/settings/two-factor/codes": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/settings/two-factor/codes": own_form(Core, Accounts, KeptAway, Short, None) =>
             sessions::second_factors::codes_form, sessions::second_factors::renew_codes;
-        form "/settings/two-factor/passkeys": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/settings/two-factor/passkeys": own_form(Core, Accounts, KeptAway, Short, None) =>
             sessions::passkeys::add_form, sessions::passkeys::begin;
-        post "/settings/two-factor/passkeys/confirm": target(Core, Long, None).to(Accounts) => sessions::passkeys::confirm;
-        form "/settings/two-factor/passkeys/remove": own_form(Core, KeptAway, Short, None).to(Accounts).once() =>
+        post "/settings/two-factor/passkeys/confirm": target(Core, Accounts, Long, None) =>
+            sessions::passkeys::confirm;
+        form "/settings/two-factor/passkeys/remove": own_form(Core, Accounts, KeptAway, Short, None).once() =>
             sessions::passkeys::remove_form, sessions::passkeys::remove;
-        form "/settings/deactivate": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/settings/deactivate": own_form(Core, Accounts, KeptAway, Short, None) =>
             accounts::deactivating::deactivate_form, accounts::deactivating::deactivate;
-        get "/settings/deactivated": own(Core, Small, KeptAway, None).to(Everyone) => accounts::deactivating::deactivated;
+        get "/settings/deactivated": own(Core, Everyone, Small, KeptAway, None) =>
+            accounts::deactivating::deactivated;
     }
 }
 
 /// Logging in and out, and signing up.
 fn session_pages() -> Declarations {
     routes! {
-        form "/login": own_form(Core, KeptAway, Short, None).to(Everyone).hashing() =>
+        form "/login": own_form(Core, Everyone, KeptAway, Short, None).hashing() =>
             sessions::login::login_form, sessions::login::log_in;
-        form "/login/code": own_form(Core, KeptAway, Short, None).to(Everyone) =>
+        form "/login/code": own_form(Core, Everyone, KeptAway, Short, None) =>
             sessions::second_step::start_again, sessions::second_step::finish;
-        form "/login/passkey": own_form(Core, KeptAway, Short, None).to(Everyone) =>
+        form "/login/passkey": own_form(Core, Everyone, KeptAway, Short, None) =>
             sessions::second_step::passkey_form, sessions::second_step::log_in_with_passkey;
-        form "/login/link/{token}": own_form(Core, KeptAway, Short, None).to(Everyone) =>
+        form "/login/link/{token}": own_form(Core, Everyone, KeptAway, Short, None) =>
             sessions::login_link::form, sessions::login_link::log_in;
-        get "/oidc/login": own(Core, Small, KeptAway, None).to(Everyone) => sessions::single_sign_on::begin;
-        get "/oidc/callback": own(Core, Small, KeptAway, None).to(Everyone) => sessions::single_sign_on::come_back;
-        post "/oidc/connect": target(Core, Long, None).to(Accounts) => sessions::connection::connect;
-        post "/oidc/disconnect": target(Core, Short, None).to(Accounts) => sessions::connection::disconnect;
-        post "/oidc/logout": target(Core, Long, None).sent_from(Anyone).to(Everyone) => sessions::single_sign_on::end_sessions;
-        get "/settings/sign-in": own(Core, Small, KeptAway, None).to(Accounts) => sessions::connection::page;
-        post "/login/passkey/options": target(Core, Short, None).to(Everyone) => sessions::second_step::passkey_options;
-        form "/register": own_form(Core, KeptAway, Long, None).to(Everyone).hashing() =>
+        get "/oidc/login": own(Core, Everyone, Small, KeptAway, None) => sessions::single_sign_on::begin;
+        get "/oidc/callback": own(Core, Everyone, Small, KeptAway, None) => sessions::single_sign_on::come_back;
+        post "/oidc/connect": target(Core, Accounts, Long, None) => sessions::connection::connect;
+        post "/oidc/disconnect": target(Core, Accounts, Short, None) => sessions::connection::disconnect;
+        post "/oidc/logout": target(Core, Everyone, Long, None).sent_from(Anyone) =>
+            sessions::single_sign_on::end_sessions;
+        get "/settings/sign-in": own(Core, Accounts, Small, KeptAway, None) => sessions::connection::page;
+        post "/login/passkey/options": target(Core, Everyone, Short, None) => sessions::second_step::passkey_options;
+        form "/register": own_form(Core, Everyone, KeptAway, Long, None).hashing() =>
             accounts::register::form, accounts::register::register;
-        form "/welcome": own_form(Core, KeptAway, Short, None).to(Everyone) =>
+        form "/welcome": own_form(Core, Everyone, KeptAway, Short, None) =>
             guide::welcome::welcome, accounts::first_administrator::confirm;
-        form "/logout": own_form(Core, KeptAway, Short, None).to(Accounts) =>
+        form "/logout": own_form(Core, Accounts, KeptAway, Short, None) =>
             sessions::login::logout_form, sessions::login::log_out;
-        form "/reset-password": own_form(Core, KeptAway, Short, None).to(Everyone) =>
+        form "/reset-password": own_form(Core, Everyone, KeptAway, Short, None) =>
             accounts::password_reset::request_form, accounts::password_reset::request;
-        form "/reset-password/{token}": own_form(Core, KeptAway, Short, None).to(Everyone).hashing() =>
+        form "/reset-password/{token}": own_form(Core, Everyone, KeptAway, Short, None).hashing() =>
             accounts::password_reset::new_password_form, accounts::password_reset::set_password;
     }
 }
@@ -365,29 +391,29 @@ fn session_pages() -> Declarations {
 /// The pages of moderators and administrators, and the targets of their forms.
 fn staff_pages() -> Declarations {
     routes! {
-        form "/moderate": own_form(Core, Welcome, Long, None).once() =>
+        form "/moderate": own_form(Core, Readers, Welcome, Long, None).once() =>
             moderation::review::page, moderation::acting::moderate;
-        form "/people": own_form(Core, Welcome, Long, None).once() =>
+        form "/people": own_form(Core, Readers, Welcome, Long, None).once() =>
             moderation::directory_page::page, moderation::directory_page::change;
-        get "/moderate/person/{name}": own(Core, Small, Welcome, None) => moderation::person_page::page;
-        get "/moderate/figures": own(Core, Small, Welcome, None) => moderation::figures::page;
-        get "/moderate/menu/{kind}/{id}": own(Core, Small, Welcome, None) => moderation::menu::page;
-        get "/moderate/erase/{kind}/{id}": own(Core, Small, Welcome, None) => moderation::erasing::page;
-        get "/moderate/reasons": own(Core, Small, Welcome, None) => moderation::reasons::page;
-        post "/moderate/votes": target(Core, Short, None).once() => moderation::review::look_for_rings;
-        form "/moderate/rules": own_form(Core, Welcome, Long, None).once() =>
+        get "/moderate/person/{name}": own(Core, Readers, Small, Welcome, None) => moderation::person_page::page;
+        get "/moderate/figures": own(Core, Readers, Small, Welcome, None) => moderation::figures::page;
+        get "/moderate/menu/{kind}/{id}": own(Core, Readers, Small, Welcome, None) => moderation::menu::page;
+        get "/moderate/erase/{kind}/{id}": own(Core, Readers, Small, Welcome, None) => moderation::erasing::page;
+        get "/moderate/reasons": own(Core, Readers, Small, Welcome, None) => moderation::reasons::page;
+        post "/moderate/votes": target(Core, Readers, Short, None).once() => moderation::review::look_for_rings;
+        form "/moderate/rules": own_form(Core, Readers, Welcome, Long, None).once() =>
             moderation::rules::page, moderation::rules::change;
-        form "/moderate/bans": own_form(Core, Welcome, Long, None).once() =>
+        form "/moderate/bans": own_form(Core, Readers, Welcome, Long, None).once() =>
             moderation::bans::page, moderation::bans::change;
-        get "/admin": own(Core, Small, KeptAway, None) => administration::admin::admin;
-        post "/admin/recompute": target(Core, Short, None).once() => administration::admin::recompute;
-        get "/admin/changes": own(Core, Small, KeptAway, None) => administration::changes::page;
-        get "/admin/hooks": own(Core, Small, KeptAway, None) => administration::hooks::page;
-        form "/admin/site": own_form(Core, KeptAway, Long, None) =>
+        get "/admin": own(Core, Readers, Small, KeptAway, None) => administration::admin::admin;
+        post "/admin/recompute": target(Core, Readers, Short, None).once() => administration::admin::recompute;
+        get "/admin/changes": own(Core, Readers, Small, KeptAway, None) => administration::changes::page;
+        get "/admin/hooks": own(Core, Readers, Small, KeptAway, None) => administration::hooks::page;
+        form "/admin/site": own_form(Core, Readers, KeptAway, Long, None) =>
             administration::identity::page, administration::identity::change;
-        post "/admin/site/logo": target(Core, Long, None) => administration::identity::change_logo;
-        post "/admin/site/removelogo": target(Core, Short, None) => administration::identity::remove_logo;
-        get "/admin/sites": own(Sites, Small, KeptAway, None) => sites::voters::page;
+        post "/admin/site/logo": target(Core, Readers, Long, None) => administration::identity::change_logo;
+        post "/admin/site/removelogo": target(Core, Readers, Short, None) => administration::identity::remove_logo;
+        get "/admin/sites": own(Sites, Readers, Small, KeptAway, None) => sites::voters::page;
     }
 }
 
@@ -428,60 +454,65 @@ fn public_calls() -> Declarations {
 /// The calls that write or read personal data. `docs/api.md` describes all calls.
 fn calls() -> Declarations {
     routes! {
-        post "/api/create_account": posted(Core, Long, ACCOUNTS).to(Everyone).hashing().for_anyone() =>
+        post "/api/create_account": posted(Core, Everyone, Long, ACCOUNTS).hashing().for_anyone() =>
             accounts::register::create_account;
-        get "/api/login": call(Core, Small, ACCOUNTS).to(Everyone).hashing().written_by_get().for_anyone() =>
+        get "/api/login": call(Core, Everyone, Small, ACCOUNTS).hashing().written_by_get().for_anyone() =>
             sessions::login::log_in_by_call;
-        post "/api/login": posted(Core, Short, ACCOUNTS).to(Everyone).hashing().for_anyone() => sessions::login::log_in_by_call;
-        post "/api/logout": posted(Core, Short, ACCOUNTS).to(Accounts).not_answered_again() => sessions::login::log_out_by_call;
-        get "/api/sessions": call(Core, Small, ACCOUNTS).to(Accounts) => sessions::open_sessions::list;
-        post "/api/endsession": posted(Core, Short, ACCOUNTS).to(Accounts) => sessions::open_sessions::end_by_call;
-        get "/api/export": call(Core, Large, ACCOUNTS) => export::export;
-        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::second_factors::begin_app_by_call;
-        post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
+        post "/api/login": posted(Core, Everyone, Short, ACCOUNTS).hashing().for_anyone() =>
+            sessions::login::log_in_by_call;
+        post "/api/logout": posted(Core, Accounts, Short, ACCOUNTS).not_answered_again() =>
+            sessions::login::log_out_by_call;
+        get "/api/sessions": call(Core, Accounts, Small, ACCOUNTS) => sessions::open_sessions::list;
+        post "/api/endsession": posted(Core, Accounts, Short, ACCOUNTS) => sessions::open_sessions::end_by_call;
+        get "/api/export": call(Core, Readers, Large, ACCOUNTS) => export::export;
+        post "/api/totp/begin": posted(Core, Readers, Short, ACCOUNTS) => sessions::second_factors::begin_app_by_call;
+        post "/api/totp/confirm": posted(Core, Readers, Short, ACCOUNTS).not_answered_again() =>
             sessions::second_factors::confirm_app_by_call;
-        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::second_factors::remove_app_by_call;
-        get "/api/reset-password": call(Core, Small, ACCOUNTS).to(Everyone).written_by_get().for_anyone() =>
+        post "/api/totp/end": posted(Core, Readers, Short, ACCOUNTS) => sessions::second_factors::remove_app_by_call;
+        get "/api/reset-password": call(Core, Everyone, Small, ACCOUNTS).written_by_get().for_anyone() =>
             accounts::password_reset::request_by_call;
-        post "/api/reset-password": posted(Core, Short, ACCOUNTS).to(Everyone).for_anyone() =>
+        post "/api/reset-password": posted(Core, Everyone, Short, ACCOUNTS).for_anyone() =>
             accounts::password_reset::request_by_call;
-        post "/api/updateprofile": posted(Core, Long, ACCOUNTS).to(Accounts) => accounts::settings::update_profile;
-        post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
-        post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
+        post "/api/updateprofile": posted(Core, Accounts, Long, ACCOUNTS) => accounts::settings::update_profile;
+        post "/api/submit": posted(Core, Readers, Long, NEWS) => stories::calls::submit;
+        post "/api/fetchtitle": posted(Core, Readers, Long, NEWS).not_answered_again() =>
             stories::calls::fetch_title;
-        get "/api/duplicate": call(Core, Small, NEWS).for_anyone() => stories::calls::duplicate;
-        post "/api/delnews": posted(Core, Short, NEWS) => stories::calls::delete;
-        get "/api/votes": call(Core, Small, NEWS) => stories::calls::votes;
-        get "/api/search": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::search;
-        get "/api/search/suggest": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::suggest;
-        get "/api/search/similar": call(Search, Small, SEARCH).for_programs().for_anyone() => search::calls::similar;
-        get "/api/mutes": call(Core, Small, MUTING) => mutes::list;
-        post "/api/postcomment": posted(Core, Long, COMMENTS) => comments::calls::post;
-        post "/api/preview": posted(Core, Long, COMMENTS).for_anyone() => comments::calls::preview;
-        post "/api/deltweet": posted(Timelines, Short, TIMELINES) => timelines::calls::delete;
-        get "/api/timeline/home": call(Timelines, Small, TIMELINES).listing(Posts) => timelines::calls::home;
-        get "/api/inbox": call(Core, Large, INBOX) => inbox::page::list;
-        get "/api/moderate/queue": call(Core, Small, ABOUT) => moderation::review::list;
-        post "/api/moderate": posted(Core, Long, MODERATION) => moderation::acting::call;
-        post "/api/moderate/rule": posted(Core, Long, MODERATION) => moderation::rules::add;
-        get "/api/moderate/people": call(Core, Small, MODERATION) => moderation::directory::list;
-        post "/api/moderate/people": posted(Core, Long, MODERATION) => moderation::directory::change;
-        get "/api/moderate/bans": call(Core, Small, MODERATION) => moderation::bans::list;
-        post "/api/moderate/bans": posted(Core, Long, MODERATION) => moderation::bans::add;
-        get "/api/moderate/reasons": call(Core, Small, MODERATION) => moderation::reasons::list;
-        get "/api/moderate/network/{username}": call(Core, Small, MODERATION) => moderation::person_tools::network;
-        get "/api/admin/announcement": call(Core, Small, ADMINISTRATION) =>
+        get "/api/duplicate": call(Core, Readers, Small, NEWS).for_anyone() => stories::calls::duplicate;
+        post "/api/delnews": posted(Core, Readers, Short, NEWS) => stories::calls::delete;
+        get "/api/votes": call(Core, Readers, Small, NEWS) => stories::calls::votes;
+        get "/api/search": call(Search, Readers, Small, SEARCH).for_programs().for_anyone() => search::calls::search;
+        get "/api/search/suggest": call(Search, Readers, Small, SEARCH).for_programs().for_anyone() =>
+            search::calls::suggest;
+        get "/api/search/similar": call(Search, Readers, Small, SEARCH).for_programs().for_anyone() =>
+            search::calls::similar;
+        get "/api/mutes": call(Core, Readers, Small, MUTING) => mutes::list;
+        post "/api/postcomment": posted(Core, Readers, Long, COMMENTS) => comments::calls::post;
+        post "/api/preview": posted(Core, Readers, Long, COMMENTS).for_anyone() => comments::calls::preview;
+        post "/api/deltweet": posted(Timelines, Readers, Short, TIMELINES) => timelines::calls::delete;
+        get "/api/timeline/home": call(Timelines, Readers, Small, TIMELINES).listing(Posts) => timelines::calls::home;
+        get "/api/inbox": call(Core, Readers, Large, INBOX) => inbox::page::list;
+        get "/api/moderate/queue": call(Core, Readers, Small, ABOUT) => moderation::review::list;
+        post "/api/moderate": posted(Core, Readers, Long, MODERATION) => moderation::acting::call;
+        post "/api/moderate/rule": posted(Core, Readers, Long, MODERATION) => moderation::rules::add;
+        get "/api/moderate/people": call(Core, Readers, Small, MODERATION) => moderation::directory::list;
+        post "/api/moderate/people": posted(Core, Readers, Long, MODERATION) => moderation::directory::change;
+        get "/api/moderate/bans": call(Core, Readers, Small, MODERATION) => moderation::bans::list;
+        post "/api/moderate/bans": posted(Core, Readers, Long, MODERATION) => moderation::bans::add;
+        get "/api/moderate/reasons": call(Core, Readers, Small, MODERATION) => moderation::reasons::list;
+        get "/api/moderate/network/{username}": call(Core, Readers, Small, MODERATION) =>
+            moderation::person_tools::network;
+        get "/api/admin/announcement": call(Core, Readers, Small, ADMINISTRATION) =>
             administration::announcement::current;
-        get "/api/admin/hooks": call(Core, Small, ADMINISTRATION) => administration::hooks::list;
-        post "/api/appeal": posted(Core, Long, MODERATION).to(Everyone).for_anyone() => moderation::appeals::call;
-        get "/api/messages": call(Core, Small, MODERATION) => moderation::message_calls::list;
-        post "/api/messages": posted(Core, Long, MODERATION).hashing().for_anyone() =>
+        get "/api/admin/hooks": call(Core, Readers, Small, ADMINISTRATION) => administration::hooks::list;
+        post "/api/appeal": posted(Core, Everyone, Long, MODERATION).for_anyone() => moderation::appeals::call;
+        get "/api/messages": call(Core, Readers, Small, MODERATION) => moderation::message_calls::list;
+        post "/api/messages": posted(Core, Readers, Long, MODERATION).hashing().for_anyone() =>
             moderation::message_calls::write;
-        post "/api/sites/own": posted(Sites, Long, SITES).sent_from(Voters).read_by_post().for_anyone() =>
+        post "/api/sites/own": posted(Sites, Readers, Long, SITES).sent_from(Voters).read_by_post().for_anyone() =>
             sites::calls::own;
-        get "/api/sites/admin/voter/{uuid}": call(Sites, Small, SITES) => sites::calls::voter;
-        get "/api/sites/admin/voter/{uuid}/votes": call(Sites, Small, SITES) => sites::calls::voter_votes;
-        get "/api/sites/admin/top_voters/{date}": call(Sites, Small, SITES) => sites::calls::top_voters;
+        get "/api/sites/admin/voter/{uuid}": call(Sites, Readers, Small, SITES) => sites::calls::voter;
+        get "/api/sites/admin/voter/{uuid}/votes": call(Sites, Readers, Small, SITES) => sites::calls::voter_votes;
+        get "/api/sites/admin/top_voters/{date}": call(Sites, Readers, Small, SITES) => sites::calls::top_voters;
     }
 }
 

@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ops::Range;
 use tidings_domain::accounts::seen::{Seen, ShownIn};
-use tidings_domain::comments::lists;
 use tidings_domain::comments::outline::{PartBounds, ThreadLines};
-use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::comments::threads::Thread;
 use tidings_domain::items::Item;
-use tidings_domain::values::{CommentAddress, CommentId, CommentOrder, ItemNumber, NewsId};
-use tidings_domain::{Error, News, Refusal, Visit, numbered};
+use tidings_domain::values::{CommentAddress, CommentId, ItemNumber, NewsId};
+use tidings_domain::{News, Visit, numbered};
 
 /// The most bytes of a comment without its text.
 const COMMENT_BYTES: usize = 400;
@@ -32,20 +31,16 @@ const BOUNDS: PartBounds = PartBounds {
 /// # Errors
 /// [`RequestError::NotFound`] for an item that is not there, or that visitors do not see; or the store's.
 pub(super) async fn read(visit: &mut Visit, number: ItemNumber) -> Result<String> {
-    let (news, comment) = match lists::item(visit, number).await?.ok_or(RequestError::NotFound)? {
-        Item::Story(news) => (news, None),
-        Item::Comment(CommentAddress { news, comment }) => (news, Some(comment)),
+    let wanted = |lines: &ThreadLines, comment: Option<CommentId>| {
+        branch(lines, comment).map(Iterator::collect).unwrap_or_default()
     };
-    let wanted = |lines: &ThreadLines| branch(lines, comment).map(Iterator::collect).unwrap_or_default();
-    let thread = match threads::get(visit, news, CommentOrder::Score.into(), wanted).await {
-        Ok(thread) => thread,
-        Err(Error::Refused(Refusal::NoSuchNews)) => return Err(RequestError::NotFound),
-        Err(error) => return Err(error.into()),
-    };
+    let found = numbered::thread_of(visit, number, wanted).await?;
+    let (thread, comment) = found.ok_or(RequestError::NotFound)?;
+    let story = Item::Story(thread.lines.news());
     let positions = branch(&thread.lines, comment).ok_or(RequestError::NotFound)?;
     let items = positions.clone().filter_map(|position| item_at(&thread.lines, position));
     let parents = positions.clone().filter_map(|position| parent_of(&thread.lines, position));
-    let numbers = numbered::numbers(visit, items.chain(parents).chain([Item::Story(news)])).await?;
+    let numbers = numbered::numbers(visit, items.chain(parents).chain([story])).await?;
     let tree = Tree { thread: &thread, numbers };
     let is_whole = positions.end == branch_end(&thread.lines, comment);
     match comment {

@@ -78,7 +78,7 @@ impl<'a> ThreadPage<'a> {
             (None, number) => t!("{title} (page {number})", title, number).to_string(),
             (Some(_), _) => t!("Replies on {title}", title).to_string(),
         };
-        let head = match self.is_removed() {
+        let head = match self.is_unlisted() {
             true => PageHead::default().with(html! { meta name="robots" content="noindex"; }),
             false => PageHead::of(self.part.canonical_address()).feeds(self.feed()),
         };
@@ -97,6 +97,13 @@ impl<'a> ThreadPage<'a> {
         self.thread.news.marks.sight == Sight::Collapsed(Collapsed::Removed)
     }
 
+    /// Whether search engines leave the page out: no list has the story, and the reader is neither its author nor a moderator. A
+    /// deleted story keeps its page.
+    fn is_unlisted(&self) -> bool {
+        let state = self.thread.news.news.state();
+        !state.is_listed() && !state.deleted && !self.thread.perspective().is_insider(state.author)
+    }
+
     /// The description of the page: the text of the story or the comment, or else a sentence with the
     /// site that the story leads to.
     fn description(&self, frame: &Frame<'_>) -> String {
@@ -108,7 +115,7 @@ impl<'a> ThreadPage<'a> {
             let name = line.username.unwrap_or(deleted_user());
             return t!("{name}: {value}", name, value = excerpt(line.body())).to_string();
         }
-        if !perspective.sees(&self.thread.news, ShownIn::Chosen) {
+        if !perspective.may_act_on(&self.thread.news) {
             return String::new();
         }
         if let Some(text) = news.text() {

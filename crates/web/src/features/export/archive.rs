@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::markup::test_support::settings;
     use std::io::Read;
-    use tidings_domain::exports::{SettingsRecord, TopicRecord, TweetRecord};
+    use tidings_domain::exports::{TopicRecord, TweetRecord};
     use tidings_domain::values::{TweetId, UserId};
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
@@ -225,29 +225,8 @@ mod tests {
         AccountRecord {
             id: UserId(1),
             username: "alice".to_owned(),
-            fullname: String::new(),
             about: "</section><script>alert(1)</script>".to_owned(),
-            email: String::new(),
-            confirmed_email: String::new(),
-            new_email: String::new(),
-            mail_refused: 0,
-            created: NOW,
-            last_visit: None,
-            karma: 1,
-            restrictions: Vec::new(),
-            flags: String::new(),
-            settings: SettingsRecord {
-                tweet_news: true,
-                gravatar: true,
-                mail_replies: false,
-                digest: "off",
-                sort_comments: "score",
-                shortcuts: "on",
-                show_hidden: false,
-                theme: "device",
-                text_size: "normal",
-                inbox_feed: false,
-            },
+            ..AccountRecord::default()
         }
     }
 

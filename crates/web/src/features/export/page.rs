@@ -10,7 +10,7 @@ use strum::IntoEnumIterator;
 use tidings_domain::accounts::OpenSession;
 use tidings_domain::exports::{
     AccountRecord, CommentRecord, FlagRecord, InboxRecord, MuteRecord, PersonRecord, Record,
-    RestrictionRecord, Section, StoryRecord, TopicRecord, VoteRecord, VotedKind,
+    RestrictionRecord, Section, SettingsRecord, StoryRecord, TopicRecord, VoteRecord, VotedKind,
 };
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::text::printable_lines;
@@ -317,42 +317,75 @@ fn counted_votes(up: i64, down: i64) -> String {
     t!("{up} votes, {down} down", up, down).into()
 }
 
+/// The account in words. A field that is not named here does not compile.
 fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
-    let settings = &account.settings;
-    let yes = |on: bool| if on { t!("yes") } else { t!("no") }.to_owned();
-    let refused = Some(account.mail_refused).filter(|refused| *refused > 0);
+    let AccountRecord {
+        id,
+        username,
+        fullname,
+        about,
+        email,
+        confirmed_email,
+        new_email,
+        mail_refused,
+        created,
+        last_visit,
+        karma,
+        flags,
+        restrictions,
+        settings,
+    } = account;
+    let refused = Some(mail_refused).filter(|refused| **refused > 0);
     let mut facts = vec![
-        (t!("Username"), account.username.clone()),
-        (t!("Number"), account.id.to_string()),
-        (t!("Full name"), account.fullname.clone()),
-        (t!("profile" => "About"), account.about.clone()),
-        (t!("E-mail address"), account.email.clone()),
-        (t!("Confirmed e-mail address"), account.confirmed_email.clone()),
-        (t!("New e-mail address, not confirmed yet"), account.new_email.clone()),
+        (t!("Username"), username.clone()),
+        (t!("Number"), id.to_string()),
+        (t!("Full name"), fullname.clone()),
+        (t!("profile" => "About"), about.clone()),
+        (t!("E-mail address"), email.clone()),
+        (t!("Confirmed e-mail address"), confirmed_email.clone()),
+        (t!("New e-mail address, not confirmed yet"), new_email.clone()),
         (
             t!("E-mails refused by the address"),
             refused.map(|refused| refused.to_string()).unwrap_or_default(),
         ),
-        (t!("account" => "Created"), date(account.created)),
-        (t!("Last visit"), account.last_visit.map(date).unwrap_or_default()),
-        (t!("Karma"), number(account.karma)),
-        (t!("Role"), role(&account.flags).to_owned()),
+        (t!("account" => "Created"), date(*created)),
+        (t!("Last visit"), last_visit.map(date).unwrap_or_default()),
+        (t!("Karma"), number(*karma)),
+        (t!("Role"), role(flags).to_owned()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
-    facts.extend(account.restrictions.iter().map(|restriction| (t!("Restriction"), restricted(restriction))));
-    facts.extend([
-        (t!("Announces stories to followers"), yes(settings.tweet_news)),
-        (t!("Picture from gravatar.com"), yes(settings.gravatar)),
-        (t!("Replies by mail"), yes(settings.mail_replies)),
-        (t!("Digest"), settings.digest.to_owned()),
-        (t!("Order of comments"), settings.sort_comments.to_owned()),
-        (t!("Keyboard shortcuts"), settings.shortcuts.to_owned()),
-        (t!("Shows hidden items"), yes(settings.show_hidden)),
-        (t!("Colours"), settings.theme.to_owned()),
-        (t!("Text size"), settings.text_size.to_owned()),
-        (t!("Feed of the inbox"), yes(settings.inbox_feed)),
-    ]);
+    facts.extend(restrictions.iter().map(|restriction| (t!("Restriction"), restricted(restriction))));
+    facts.extend(setting_facts(settings));
     facts
+}
+
+fn setting_facts(settings: &SettingsRecord) -> [(&'static str, String); 10] {
+    let &SettingsRecord {
+        tweet_news,
+        gravatar,
+        mail_replies,
+        digest,
+        sort_comments,
+        shortcuts,
+        show_hidden,
+        theme,
+        text_size,
+        inbox_feed,
+    } = settings;
+    let yes = |on: bool| if on { t!("yes") } else { t!("no") };
+    [
+        (t!("Announces stories to followers"), yes(tweet_news)),
+        (t!("Picture from gravatar.com"), yes(gravatar)),
+        (t!("Replies by mail"), yes(mail_replies)),
+        (t!("Digest"), digest),
+        (t!("Order of comments"), sort_comments),
+        (t!("Keyboard shortcuts"), shortcuts),
+        (t!("Shows hidden items"), yes(show_hidden)),
+        (t!("Colours"), theme),
+        (t!("Text size"), text_size),
+        (t!("Feed of the inbox"), yes(inbox_feed)),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
 }
 
 /// A restriction by a moderator, in words.

@@ -117,11 +117,14 @@ fn feeds_with(thing: &Findable, found: Option<&Finding>) -> Vec<FeedKind> {
             let in_topics = line.news.topics.iter().map(|topic| TopicChoice::from(topic.clone())).map(Some);
             let lists = in_topics.chain([None]).map(|topics| FeedKind::Articles(topics, ArticleOrder::Time));
             let author = line.username.as_deref();
-            let of_author = [person(Written::All, author), person(Written::Stories, author)];
+            let of_author =
+                [person(Written::All, author), person(Written::Stories, author)].into_iter().flatten();
             let site = line.news.site().map(|host| FeedKind::Site(host.clone()));
-            lists.chain([FeedKind::LATEST]).chain(of_author.into_iter().flatten()).chain(site).collect()
+            lists.chain(FeedKind::of_stored_lists()).chain(of_author).chain(site).collect()
         }
-        (Findable::Story(_), _) => vec![FeedKind::LATEST, FeedKind::Articles(None, ArticleOrder::Time)],
+        (Findable::Story(_), _) => {
+            FeedKind::of_stored_lists().chain([FeedKind::Articles(None, ArticleOrder::Time)]).collect()
+        }
         (Findable::Comment(address), found) => {
             let author = match found {
                 Some(Finding::Comment(comment)) => comment.line().username,
@@ -241,6 +244,7 @@ mod tests {
             (topics("go+rust"), false),
             (FeedKind::Articles(None, ArticleOrder::Score), false),
             (FeedKind::Stories(SiteList::Top), true),
+            (FeedKind::Stories(SiteList::TopDay), false),
             (FeedKind::Log, false),
             (FeedKind::Search { heading: "a".to_owned(), query: "?q=a".to_owned() }, false),
         ] {

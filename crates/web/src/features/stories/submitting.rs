@@ -20,7 +20,6 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
-use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::lists;
 use tidings_domain::submissions::{Submission, Submitted, preparing};
@@ -155,7 +154,7 @@ impl PostedForm {
         let line = lists::get(&mut self.form.visit, id).await?;
         let (news, text) = (&line.news, self.form.fields.text("text"));
         let is_own = news.user_id == self.form.user.id;
-        let is_seen = self.form.visit.perspective().sees(&line, ShownIn::Chosen);
+        let is_seen = self.form.visit.perspective().may_act_on(&line);
         if !is_seen || is_own && text.trim().is_empty() {
             return Ok(Redirect::to(&news_address(id)).into_response());
         }

@@ -35,7 +35,7 @@ struct Question {
 impl Question {
     async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self> {
         let line = lists::get(visit, id).await?;
-        let can_vote = line.my_vote.is_none() && visit.perspective().sees(&line, ShownIn::Chosen);
+        let can_vote = line.my_vote.is_none() && visit.perspective().may_act_on(&line);
         let words = can_vote.then(|| t!("Vote for “{title}” now?", title = line.news.title.clone()));
         Ok(Self { words, form: ("/votenews", "news_id"), back: news_address(id) })
     }
