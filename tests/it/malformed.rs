@@ -3,9 +3,11 @@
 use proptest::strategy::{Just, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use reqwest::{Method, StatusCode};
+use tidings_keyspace::Entry;
 use tidings_web::limits::SHORT_BODY_BYTES;
 use tidings_web::route::BodySize;
 use tidings_web::router::routes;
+use tokio::sync::OnceCell;
 
 use crate::addresses::{Address, REQUIRED, calls, forms};
 use crate::client::{Client, FORM, HttpResponse, encoded, ok, refused};
@@ -24,9 +26,30 @@ pub struct Target {
 }
 
 impl Target {
+    /// A copy of a site that is made once.
     pub async fn new() -> Self {
+        static MADE: OnceCell<Vec<Entry>> = OnceCell::const_new();
+        let entries = MADE
+            .get_or_init(async || {
+                let target = Self::make().await;
+                let page = target.server.store().scan(None, 10_000).await.unwrap();
+                assert_eq!(page.next, None);
+                page.entries
+            })
+            .await;
+        let (server, relay) = Self::start().await;
+        server.store().restore(entries.clone()).await.unwrap();
+        let alice = server.client_of(1).await;
+        Self { server, alice, _relay: relay }
+    }
+
+    async fn start() -> (Server, SmtpServer) {
         let relay = SmtpServer::start().await;
-        let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+        (Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await, relay)
+    }
+
+    async fn make() -> Self {
+        let (server, relay) = Self::start().await;
         let alice = server.register("alice").await;
         ok(alice.update_profile("", "alice@example.org", "").await);
         send_all(&server).await;

@@ -1,8 +1,6 @@
 //! How much of a text is read, and how large it may become on a page: upper bounds, in bytes, and cheap, because
 //! they only look at each byte.
 
-use memchr::memchr_iter;
-
 /// The most bytes of a text that are shown whatever is in it: those of the longest comment or story, with
 /// characters of four bytes. Imports may have longer ones, and other programs store them.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * 4096;
@@ -44,9 +42,13 @@ const ESCAPED_ANGLE: usize = 4;
 
 /// The bytes of a text once it is escaped for a page or a feed.
 pub fn escaped_bytes(text: &str) -> usize {
-    let added = |byte, escaped: usize| memchr_iter(byte, text.as_bytes()).count() * (escaped - 1);
-    let angles = added(b'<', ESCAPED_ANGLE) + added(b'>', ESCAPED_ANGLE);
-    text.len() + added(b'"', ESCAPED_QUOTE) + added(b'&', ESCAPED_AMPERSAND) + angles
+    let added = |byte: u8| match byte {
+        b'"' => ESCAPED_QUOTE - 1,
+        b'&' => ESCAPED_AMPERSAND - 1,
+        b'<' | b'>' => ESCAPED_ANGLE - 1,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(added).sum::<usize>()
 }
 
 /// The most bytes of a comment or the text of a story on a page, or in the JSON of a page.

@@ -20,15 +20,16 @@ const OF_LINKS: [&str; 4] = [" href=\"", " rel=\"", " target=\"", " hreflang=\""
 /// text is escaped.
 pub fn without_own_links(page: String, here: &LocalPath) -> String {
     let [here, path] = [here.as_str(), here.path()].map(|address| html! { (address) }.into_string());
-    let href = format!(" href=\"{path}");
-    let mut plain = String::new();
-    let mut written = 0;
-    // On the front page, whose address is `/`, nearly every link begins with it.
-    let goes_on = ["\"".to_owned(), format!("{}\"", here.get(path.len()..).unwrap_or_default())];
+    // Without a query, the whole attribute is looked for: nearly every link begins with the address of the front page.
+    let (query, end) = (here.get(path.len()..).unwrap_or_default(), "\"");
+    let href = format!(" href=\"{path}{}", if query.is_empty() { end } else { "" });
+    let goes_on =
+        if query.is_empty() { vec![String::new()] } else { vec![end.to_owned(), format!("{query}{end}")] };
     let leads_here = |at: &usize| {
         page.get(at + href.len()..)
             .is_some_and(|rest| goes_on.iter().any(|end| rest.starts_with(end.as_str())))
     };
+    let (mut plain, mut written) = (String::new(), 0);
     for at in memmem::find_iter(page.as_bytes(), &href).filter(leads_here) {
         let Some((start, end)) = tag_around(&page, at).filter(|(start, _)| *start >= written) else {
             continue;

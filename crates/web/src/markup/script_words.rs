@@ -140,12 +140,10 @@ pub static VOTE_COUNTS: PerLanguage<[String; 2]> =
 /// Begins the footer of a page of which everything above it is there. New members may be refused what needs trust.
 pub fn start_footer(page: &mut String, is_new_member: bool) {
     let mut needed = [false; 10];
-    let markers = WORDS.iter().flat_map(|words| words.markers);
-    let initials: Vec<char> = markers.filter_map(|marker| marker.chars().next()).collect();
     for at in memmem::find_iter(page.as_bytes(), MARK) {
         let rest = page.get(at + MARK.len()..).unwrap_or_default();
         // Rows of lists have many attributes, and none that needs words.
-        if !rest.starts_with(&*initials) {
+        if OF_ROWS.iter().any(|name| rest.starts_with(name)) {
             continue;
         }
         let name = rest.split(['=', ' ', '>']).next().unwrap_or_default();
@@ -165,6 +163,9 @@ pub fn start_footer(page: &mut String, is_new_member: bool) {
 
 /// The beginning of the names of the attributes.
 const MARK: &str = " data-";
+
+/// The ends of the names of the attributes that each row of a list has.
+const OF_ROWS: [&str; 3] = ["item", "open", "count="];
 
 /// The button that opens the help about shortcuts. `shortcuts` is what a member has chosen. They choose it on the page of their
 /// settings, from which the script takes the words for a member with shortcuts when it needs them.

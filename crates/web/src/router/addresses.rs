@@ -1,11 +1,17 @@
 //! The table of all addresses, with their facts and their handlers.
 
+mod declarations;
+
+pub(super) use self::declarations::Declaration;
+
+use self::declarations::{Declarations, routes};
 use crate::features::action::ActionEntry;
 use crate::features::{
     accounts, administration, algolia, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes,
     search, sessions, sites, stories, timelines, topics,
 };
 use crate::markup::{FeedKind, assets};
+use crate::openapi;
 use crate::route::BodySize::{Long, Short};
 use crate::route::Cost::{Free, Large, Small};
 use crate::route::Crawlers::{KeptAway, Welcome};
@@ -16,101 +22,14 @@ use crate::route::Readers::{Each, Visitors};
 use crate::route::Senders::{Anyone, Voters};
 use crate::route::Wing::{Core, Search, Sites, Timelines};
 use crate::route::{
-    FILE, Facts, Form, Read, RouteFacts, Target, algolia, call, extension, feed, own, own_form, posted,
-    public, public_call, target,
+    FILE, algolia, call, extension, feed, own, own_form, posted, public, public_call, target,
 };
 use crate::server::health;
 use crate::site_lists::{ListFacts, SiteList};
-use crate::{App, openapi};
-use axum::handler::Handler;
-use axum::routing::{MethodRouter, get, post};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::access::Access::{Accounts, Everyone, Readers};
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::timelines::follows::Side;
-
-/// A method of an address: what holds for it, and its handler.
-pub(super) struct Declaration {
-    pub(super) pattern: String,
-    pub(super) is_post: bool,
-    pub(super) facts: Facts,
-    pub(super) handler: MethodRouter<App>,
-}
-
-/// Methods of addresses.
-struct Declarations(Vec<Declaration>);
-
-impl Declarations {
-    /// Adds a handler that reads.
-    fn get<H: Handler<T, App>, T: 'static>(
-        self,
-        patterns: &[&str],
-        facts: RouteFacts<Read>,
-        handler: H,
-    ) -> Self {
-        self.with(patterns, false, *facts, get(handler))
-    }
-
-    /// Adds a handler of an address `/@<name>`. Without an `@` the address does not exist, as `other_method` says.
-    fn of_name<T: 'static, U: 'static>(
-        self,
-        patterns: &[&str],
-        facts: RouteFacts<Read>,
-        handler: impl Handler<T, App>,
-        other_method: impl Handler<U, App>,
-    ) -> Self {
-        self.with(patterns, false, *facts, get(handler).fallback(other_method))
-    }
-
-    /// Adds a feed of the list at an address, in both formats.
-    fn feed<H: Handler<T, App>, T: 'static>(
-        self,
-        lists: &[&str],
-        facts: RouteFacts<Read>,
-        handler: H,
-    ) -> Self {
-        lists.iter().fold(self, |declared, list| {
-            let patterns = ["json", "atom"].map(|format| format!("{list}/{format}"));
-            declared.get(&patterns.each_ref().map(String::as_str), facts, handler.clone())
-        })
-    }
-
-    /// Adds a handler that acts.
-    fn post<H: Handler<T, App>, T: 'static>(
-        self,
-        patterns: &[&str],
-        facts: RouteFacts<Target>,
-        handler: H,
-    ) -> Self {
-        self.with(patterns, true, *facts, post(handler))
-    }
-
-    /// Adds the page of a form, and what its target does.
-    fn form<T: 'static, U: 'static>(
-        self,
-        patterns: &[&str],
-        facts: RouteFacts<Form>,
-        page: impl Handler<T, App>,
-        target: impl Handler<U, App>,
-    ) -> Self {
-        self.with(patterns, false, *facts, get(page)).with(patterns, true, *facts, post(target))
-    }
-
-    fn with(mut self, patterns: &[&str], is_post: bool, facts: Facts, handler: MethodRouter<App>) -> Self {
-        for pattern in patterns {
-            let (pattern, handler) = ((*pattern).to_owned(), handler.clone());
-            self.0.push(Declaration { pattern, is_post, facts, handler });
-        }
-        self
-    }
-}
-
-/// A table of routes: what they are, their addresses, their facts, and their handlers. A form has two.
-macro_rules! routes {
-    ($($kind:ident $($pattern:literal)|+: $facts:expr => $($handler:expr),+;)*) => {
-        Declarations(Vec::new())$(.$kind(&[$($pattern),+], $facts, $($handler),+))*
-    };
-}
 
 /// Every method of every address.
 pub(super) fn declared() -> impl Iterator<Item = Declaration> {
