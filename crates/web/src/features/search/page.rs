@@ -353,7 +353,7 @@ fn shown(
                 }
                 p.show-why {
                     label { input type="checkbox" autocomplete="off"; " " (t!("Show why each result is where it is")) }
-                    " · " a href="/ranking#search" { (t!("How results are ordered")) }
+                    a href="/ranking#search" { (t!("How results are ordered")) }
                 }
                 (list(frame, (query.page - 1) * SEARCH_RESULTS, &results.found, matcher))
             }
